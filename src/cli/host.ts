@@ -4,6 +4,8 @@ import { readdir } from "node:fs/promises"
 import { systemClock } from "../clock.ts"
 import {
   AccessReviewer,
+  type AdmissionOptions,
+  AdmissionServer,
   codeOf,
   ModuleDirectory,
   type ModuleFile,
@@ -20,6 +22,8 @@ import {
   ResourceFinder,
   Reviews,
 } from "../kube/index.ts"
+import { messageOf } from "../message-of.ts"
+import { bracketed } from "../recorder/index.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
@@ -39,6 +43,7 @@ import { type Condition, serveHost } from "./command-line/listening-server.ts"
 import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
+import { parseAddress, webhookAddressOf } from "./command-line/webhook-address.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import type { MadeKind } from "./host-replay.ts"
@@ -53,6 +58,14 @@ const toldLines = (prefix: string, text: string): string =>
     .split("\n")
     .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
     .join("")
+
+/** `NAMESPACE/NAME:PORT`. */
+const serviceAddress = (given: string): Reading<NonNullable<AdmissionOptions["service"]>> => {
+  const [, namespace = "", name = "", port] = /^([a-z0-9-]+)\/([a-z0-9-]+):(\d{1,5})$/.exec(given) ?? []
+  return namespace === "" || name === "" || Number(port) > 65_535
+    ? refused("must be NAMESPACE/NAME:PORT, such as kubereel-host/kubereel-host:9443")
+    : value({ namespace, name, port: Number(port) })
+}
 
 /** ms. */
 const duration = (given: string): Reading<number> => {
@@ -104,6 +117,16 @@ const options = {
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
   ...clusterOptions,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
+  "webhook-address": optional(
+    "HOST:PORT",
+    "where the API server reaches this process, for scripts that validate, mutate or convert, which are refused without it; the host's own certificate is registered with it",
+    parseAddress,
+  ),
+  "webhook-service": optional(
+    "NAMESPACE/NAME:PORT",
+    "the same in a pod of the cluster: the Service in front of it; the process listens on that port of the address of --listen, and keeps the certificate in the Secret NAME-webhooks",
+    serviceAddress,
+  ),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   "state-directory": optional(
     "DIRECTORY",
@@ -122,7 +145,7 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
   exitCodes: {
     failed:
-      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
+      "DIRECTORY cannot be read, there is no usable kubeconfig, or an address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
     notPermitted: "the server refuses the credentials at the start",
     interrupted: "with --replay: Ctrl-C",
   },
@@ -151,6 +174,8 @@ export const hostCommand = (
 
 /** Checks that involve more than one option. */
 const wrongCombination = (given: OptionValues<typeof options>): string | undefined => {
+  if (given["webhook-address"] !== undefined && given["webhook-service"] !== undefined)
+    return "--webhook-address and --webhook-service exclude each other"
   if (given.replay !== undefined)
     return given.kubeconfig === undefined && given.context === undefined
       ? undefined
@@ -181,7 +206,20 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     onTrouble: (problem) => problem !== undefined && say(problem.message),
   })
   const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
-  await using host = new ModuleHost({
+  const admission = admissionOf(given)
+  await using webhooks =
+    admission &&
+    (await AdmissionServer.start({
+      client,
+      clock: systemClock,
+      admission,
+      answer: (module, terms, call, body) => host.scripts.review(module, terms, call, body),
+      trouble: say,
+    }).catch((error: unknown) => {
+      const { address, port } = admission.listen
+      throw new CommandFailed(`webhooks cannot be served on ${bracketed(address)}:${port}: ${messageOf(error)}`)
+    }))
+  await using host: ModuleHost = new ModuleHost({
     endpoints: credentials,
     identityOf,
     version,
@@ -190,11 +228,12 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     random: Math.random,
     workers: given.workers,
     stateDirectory: given["state-directory"],
+    webhooks,
     checkWatch: (account, request) => access.check(account, request),
     onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
     onNote: (subject, note) => say(`${subject}: ${note}`),
   })
-  using modules = new HostModules({ host, clock: systemClock, say })
+  using modules = new HostModules({ host, clock: systemClock, webhooks, say })
   const conditions = (): ReadonlyArray<Condition> => [
     ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
     {
@@ -202,6 +241,15 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       isMet: modules.isLoaded,
       detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
     },
+    ...(webhooks === undefined
+      ? []
+      : [
+          {
+            name: "webhooks",
+            isMet: webhooks.missing.length === 0,
+            detail: webhooks.missing.length === 0 ? "registered" : `not registered: ${webhooks.missing.join(", ")}`,
+          },
+        ]),
   ]
   const metrics = async () => {
     const [statuses, requests, scripts, hub] = await Promise.all([
@@ -230,6 +278,14 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   await stop.happened
   say("ending")
   return exitCodes.ok
+}
+
+/** In a cluster, names of what is registered begin with that of the Service: a second host has another one. */
+const admissionOf = (given: OptionValues<typeof options>): AdmissionOptions | undefined => {
+  const { listen, "webhook-address": address, "webhook-service": service } = given
+  if (service !== undefined)
+    return { host: "", listen: { address: listen.host, port: service.port }, service, prefix: service.name }
+  return address && webhookAddressOf(address)
 }
 
 /** The credentials of each module: its own ServiceAccount's, one source for all modules that share it, or the host's. */

@@ -47,9 +47,20 @@ export {
   TooManyRequestsError,
   UnauthorizedError,
 } from "../kube/index.ts"
+export type { AdmissionCall, AdmissionOptions, WebhookSelector } from "./admission/registration.ts"
+export type { ReviewReply } from "./admission/review-server.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
 export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
+export type {
+  AdmissionDefinition,
+  AdmissionRequest,
+  AdmissionSettings,
+  Convert,
+  Mutate,
+  Validate,
+  Verdict,
+} from "./controller/define-admission.ts"
 export {
   allOf,
   annotationsChanged,

@@ -5,6 +5,17 @@
  * Guarantee: no change of an object is missed between two runs of a controller, also over a restart; a module that fails or loops delays itself only.
  */
 
+export { AdmissionServer } from "./admission/admission-server.ts"
+export { makeServerCertificate, type ServerCertificate } from "./admission/certificate.ts"
+export {
+  type AdmissionOptions,
+  certifiedHost,
+  clientConfigOf,
+  configurationKinds,
+  secretName,
+  type WebhookAddress,
+} from "./admission/registration.ts"
+export { mostBytes, ReviewServer } from "./admission/review-server.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
 export { keyOf, type ObjectCache, objectKey } from "./cache/object-cache.ts"
 export { sameJson, stableText } from "./cache/same-json.ts"
@@ -19,7 +30,7 @@ export {
   type Reconciliation,
 } from "./controller/define-controller.ts"
 export { setCondition } from "./controller/objects/status-conditions.ts"
-export { rulesOf } from "./controller/rbac-rules.ts"
+export { type RulesOptions, rulesOf, webhookRulesOf } from "./controller/rbac-rules.ts"
 export { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "./controller/rule-set.ts"
 export type { ControllerStatistics } from "./controller/run/controller-statistics.ts"
 export { type RunningControllers, type RunOptions, runControllers } from "./controller/run/running-controllers.ts"

@@ -1,12 +1,24 @@
 /** The permissions that controllers need, computed from what they watch and what they declare to write. */
 
 import { type Kind, kinds } from "../../kube/index.ts"
+import {
+  type AdmissionOptions,
+  configurationKinds,
+  configurationName,
+  defaultPrefix,
+  definitions,
+  secretName,
+} from "../admission/registration.ts"
+import { secrets } from "../admission/webhook-certificate.ts"
+import { admissionTermsOf } from "./define-admission.ts"
 import { type DefinedController, selectionsOf } from "./define-controller.ts"
 import { RuleSet, type ScopedRules } from "./rule-set.ts"
 
 export interface RulesOptions {
   /** Namespace of the Lease, if leader election is used. */
   readonly leaseNamespace?: string | undefined
+  /** As in the options of `runControllers`, if the process serves webhooks. */
+  readonly admission?: Pick<AdmissionOptions, "prefix" | "service"> | undefined
 }
 
 const watching = ["get", "list", "watch"]
@@ -19,7 +31,7 @@ const changing = ["create", "update", "patch", "delete"]
 export const rulesOf = async (
   controllers: ReadonlyArray<DefinedController>,
   kindOf: (kind: string) => Promise<Kind>,
-  { leaseNamespace }: RulesOptions = {},
+  { leaseNamespace, admission }: RulesOptions = {},
 ): Promise<ReadonlyArray<ScopedRules>> => {
   const rights = new RuleSet()
   const allow = (kind: Kind, given: string | undefined, verbs: ReadonlyArray<string>, subresource = ""): void => {
@@ -42,7 +54,35 @@ export const rulesOf = async (
     allow(kinds.events, namespace, ["create", "patch"])
   }
   if (leaseNamespace !== undefined) allow(kinds.leases, leaseNamespace, ["get", "create", "update"])
-  return rights
-    .scopes()
-    .map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
+  if (admission !== undefined)
+    for (const { namespace, rules } of await webhookRulesOf(controllers, kindOf, admission))
+      for (const rule of rules) rights.allow(namespace, rule)
+  return withoutReasons(rights)
+}
+
+const withoutReasons = (rights: RuleSet): ReadonlyArray<ScopedRules> =>
+  rights.scopes().map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
+
+/** Rules for the registration of the webhooks of these controllers; none without any. */
+export const webhookRulesOf = async (
+  controllers: ReadonlyArray<DefinedController>,
+  kindOf: (kind: string) => Promise<Kind>,
+  { prefix = defaultPrefix, service }: Pick<AdmissionOptions, "prefix" | "service">,
+): Promise<ReadonlyArray<ScopedRules>> => {
+  const rights = new RuleSet()
+  const allow = ({ gvk: { group }, plural }: Kind, name: string, verbs: ReadonlyArray<string>, namespace?: string) =>
+    rights.allow(namespace, { apiGroups: [group], resources: [plural], resourceNames: [name], verbs })
+  for (const controller of controllers) {
+    const terms = admissionTermsOf(controller)
+    if (terms === undefined) continue
+    // Each is applied or, if the controller has no such function any more, removed.
+    for (const kind of Object.values(configurationKinds))
+      allow(kind, configurationName(prefix, terms.controller), ["create", "patch", "delete"])
+    if (terms.calls.includes("convert")) {
+      const { gvk, plural } = await kindOf(controller.for.kind)
+      allow(definitions, `${plural}.${gvk.group}`, ["patch"])
+    }
+    if (service !== undefined) allow(secrets, secretName(prefix), ["get", "update"], service.namespace)
+  }
+  return withoutReasons(rights)
 }

@@ -11,6 +11,8 @@ import type { Clock, Timer } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { ActorGone, type ActorSystem, CallDeadlineExceeded, type StartThread } from "../../runtime/index.ts"
+import type { AdmissionCall, AdmissionTerms } from "../admission/registration.ts"
+import type { ReviewReply } from "../admission/review-server.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
@@ -20,7 +22,7 @@ import { PassedCredentials } from "../identity/passed-credentials.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { ModuleSource } from "../modules/module-listing.ts"
 import { ScriptPlace } from "./script-place.ts"
-import type { ScriptThreadReport } from "./thread/script-thread-interface.ts"
+import { notRunning, type ScriptThreadReport } from "./thread/script-thread-interface.ts"
 import { WatchGrants } from "./watch-grants.ts"
 
 interface ScriptHostOptions {
@@ -35,6 +37,8 @@ interface ScriptHostOptions {
   readonly identityOf: (file: ModuleFile) => EndpointSource
   /** Whether a script may have a watch. */
   readonly checkWatch: (file: ModuleFile, request: HubWatchRequest) => Promise<WatchAnswer>
+  /** Registers the webhooks of a script. Absent: scripts that have any are refused. */
+  readonly webhooks?: { set(module: string, terms: ReadonlyArray<AdmissionTerms>): void } | undefined
   /** Something that an operator should see. `subject`: a script's name, or that of a thread. */
   readonly onNote: (subject: string, note: string) => void
 }
@@ -62,6 +66,9 @@ interface Script {
   /** The outcome of the first start. */
   readonly settled: PromiseWithResolvers<void>
 }
+
+/** ms. A controller that is only slow says so itself; the API server waits a second longer than the controller may. */
+const graceMs = 500
 
 /** ms for a script to be loaded: it may import a lot, and wait for what it imports. */
 const loadMs = 60_000
@@ -143,6 +150,29 @@ export class ScriptHost {
     this.#scripts.set(name, script)
     this.#step(script, { type: "start" })
     await settled.promise
+  }
+
+  /**
+   * Answers a review of the API server with a function of a script's controller. Never rejects: a script that does not run, or whose thread does not
+   * respond in the time of the controller, is answered with an error that names it.
+   */
+  async review(
+    module: string,
+    { controller, timeoutMs }: Pick<AdmissionTerms, "controller" | "timeoutMs">,
+    call: AdmissionCall,
+    body: string,
+  ): Promise<ReviewReply> {
+    const place = this.#scripts.get(module)?.place
+    if (place === undefined) return notRunning(module)
+    try {
+      return await ask(place.supervisor.call("review", { module, controller, call, body }, timeoutMs + graceMs))
+    } catch (cause) {
+      if (!(cause instanceof CallDeadlineExceeded)) return notRunning(module)
+      return {
+        status: 500,
+        text: `controller ${controller} of module ${module} is busy for more than ${timeoutMs} ms\n`,
+      }
+    }
   }
 
   /** Ends a script, if there is one of that name. Resolves when its runs have ended or their time is over. */
@@ -269,11 +299,13 @@ export class ScriptHost {
       await ask(place.supervisor.running())
       if (!isPresent()) return settled.resolve()
       const { name: module, env, checkpoint: hasCheckpoint = false } = file
-      const { stateDirectory } = this.#options
+      const { stateDirectory, webhooks } = this.#options
+      const hasWebhooks = webhooks !== undefined
       const endpoint = credentials.begins()
-      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, endpoint }
-      await ask(place.supervisor.call("start", assignment, loadMs))
+      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, hasWebhooks, endpoint }
+      const terms = await ask(place.supervisor.call("start", assignment, loadMs))
       credentials.runs()
+      webhooks?.set(module, terms)
       settled.resolve()
     } catch (cause) {
       // The place reports the end of the thread; then the script is started anew.

@@ -1,14 +1,11 @@
 /**
  * The HTTPS server that an API server asks about pods, with `POST` to one path. A review is always answered with
- * "allowed"; what goes wrong costs the pod its patch. What is no review is refused, and said. Bodies and the number of connections are bounded.
+ * "allowed"; what goes wrong costs the pod its patch. What is no review is refused, and said.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { createServer, type Server } from "node:https"
-import type { AddressInfo } from "node:net"
+import { mostBytes, ReviewServer, type ServerCertificate } from "../../host/index.ts"
 import { isRecord } from "../../is-record.ts"
 import type { Pod } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ServerCertificate } from "./certificate.ts"
 
 // AdmissionReview of `admission.k8s.io/v1`: what an API server asks of a webhook, and the answer.
 
@@ -85,78 +82,20 @@ interface WebhookServerOptions {
   readonly onProblem: (problem: string) => void
 }
 
-/** Old and new state of the largest object that etcd accepts, 1.5 MiB each, escaped. */
-const mostBytes = 8 * 1024 * 1024
-/**
- * API servers keep connections for 90 s. If this side closed one first, a review sent at that moment would be lost, and a POST is not
- * repeated: the pod would be created without its life.
- */
-const keepAliveMs = 300_000
-/** An API server needs one for each pod that is created at the same moment: at most 600 by default, its requests in flight. */
-const mostConnections = 1024
-
-/** A server that listens from {@link WebhookServer.start} to {@link WebhookServer.close}. */
-export class WebhookServer {
-  readonly #server: Server
-  readonly port: number
-
-  private constructor(server: Server) {
-    this.#server = server
-    this.port = (server.address() as AddressInfo).port
-  }
-
-  /** Rejects with the error of the socket. */
-  static async start(options: WebhookServerOptions): Promise<WebhookServer> {
-    const { certificate: cert, key } = options.certificate
-    const server = createServer({ cert, key, keepAliveTimeout: keepAliveMs }, (request, response) => {
-      handle(request, response, options).catch((error: unknown) => {
-        // The connection broke: a response cannot arrive.
-        options.onProblem(`a review could not be read: ${messageOf(error)}`)
-        response.destroy()
-      })
-    })
-    server.maxConnections = mostConnections
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject)
-      server.listen(options.port, options.address, () => {
-        server.off("error", reject)
-        // Such as too many open files: that connection is lost, the others continue.
-        server.on("error", (error) => options.onProblem(`a connection to the webhook failed: ${messageOf(error)}`))
-        resolve()
-      })
-    })
-    return new WebhookServer(server)
-  }
-
-  /** Resolves when all connections are closed. */
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve())
-      this.#server.closeAllConnections()
-    })
-  }
-}
-
-const handle = async (
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: WebhookServerOptions,
-): Promise<void> => {
-  if (request.url?.split("?", 1)[0] !== options.path) return reply(response, 404, "text/plain", "not found\n")
-  if (request.method !== "POST") return reply(response, 405, "text/plain", "only POST is allowed\n")
-  const body = await read(request)
-  const review = readReview(body)
-  if ("problem" in review) {
-    options.onProblem(`a review was refused: ${review.problem}`)
-    return reply(response, body === undefined ? 413 : 400, "text/plain", `${review.problem}\n`)
-  }
-  reply(
-    response,
-    200,
-    "application/json",
-    answerReview(review.uid, "pod" in review ? await patch(review, options) : []),
-  )
-}
+/** Rejects with the error of the socket. */
+export const startWebhookServer = (options: WebhookServerOptions): Promise<ReviewServer> =>
+  ReviewServer.start({
+    ...options,
+    serves: (path) => path === options.path,
+    answer: async (_path, body) => {
+      const review = readReview(body)
+      if ("problem" in review) {
+        options.onProblem(`a review was refused: ${review.problem}`)
+        return { status: body === undefined ? 413 : 400, text: `${review.problem}\n` }
+      }
+      return { status: 200, text: answerReview(review.uid, "pod" in review ? await patch(review, options) : []) }
+    },
+  })
 
 const patch = async (review: PodReview, options: WebhookServerOptions): Promise<ReadonlyArray<PatchOperation>> => {
   try {
@@ -168,20 +107,4 @@ const patch = async (review: PodReview, options: WebhookServerOptions): Promise<
     )
     return []
   }
-}
-
-/** `undefined`: too long. */
-const read = async (request: IncomingMessage): Promise<string | undefined> => {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    // The rest is read all the same: the API server does not listen before it has sent everything.
-    if (length <= mostBytes) chunks.push(chunk)
-  }
-  return length > mostBytes ? undefined : Buffer.concat(chunks).toString("utf8")
-}
-
-const reply = (response: ServerResponse, status: number, type: string, body: string): void => {
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) }).end(body)
 }

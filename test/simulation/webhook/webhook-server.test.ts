@@ -2,12 +2,12 @@
 import { Agent, request } from "node:https"
 import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
+import { makeServerCertificate, type ReviewServer } from "../../../src/host/index.ts"
 import {
   type PatchOperation,
   type PodReview,
   readReview,
-  WebhookServer,
+  startWebhookServer,
 } from "../../../src/simulation/webhook/webhook-server.ts"
 
 import { rounds } from "../../harness/effort.ts"
@@ -20,12 +20,12 @@ const certificate = makeServerCertificate({
 const operation: PatchOperation = { op: "add", path: "/metadata/labels", value: { a: "b" } }
 let review: (given: PodReview) => Promise<ReadonlyArray<PatchOperation>>
 let problems: string[]
-let server: WebhookServer
+let server: ReviewServer
 
 beforeEach(async () => {
   review = async () => [operation]
   problems = []
-  server = await WebhookServer.start({
+  server = await startWebhookServer({
     address: "127.0.0.1",
     port: 0,
     path: "/mutate",

@@ -18,14 +18,20 @@ import {
   type LeaderElectionOptions,
   LeaderElector,
   loadCredentials,
+  type ObjectBase,
   type WatchPolicy,
 } from "../../../kube/index.ts"
+import { AdmissionServer } from "../../admission/admission-server.ts"
+import type { AdmissionCall, AdmissionOptions } from "../../admission/registration.ts"
+import type { ReviewReply } from "../../admission/review-server.ts"
 import type { SharedAccess } from "../access/controller-cluster.ts"
 import { EventRecorder } from "../access/event-recorder.ts"
 import { KindResolver } from "../access/kind-resolver.ts"
 import { type CacheSource, informerSource, SharedCaches } from "../access/shared-caches.ts"
+import { admissionTermsOf } from "../define-admission.ts"
 import type { DefinedController } from "../define-controller.ts"
 import { InvalidControllerError } from "../errors.ts"
+import { answerReview } from "./answer-review.ts"
 import { ControllerRun } from "./controller-run.ts"
 import type { ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import type { CheckpointLocation } from "./durable-progress.ts"
@@ -46,6 +52,11 @@ export interface RunOptions {
    * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
    */
   readonly checkpoint?: CheckpointLocation | undefined
+  /**
+   * Where the webhooks of controllers with `validate`, `mutate` or `convert` are served; they are refused without it. Every process that runs the controllers
+   * serves them, whichever has the lead.
+   */
+  readonly admission?: AdmissionOptions | undefined
   /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
   readonly shutdownTimeoutMs?: number | undefined
   /** Closes the controllers when it is aborted. */
@@ -71,6 +82,12 @@ export interface RunningControllers extends AsyncDisposable {
   readonly isLeader: boolean
   /** One entry for each controller, in the order given. */
   statistics(): ReadonlyArray<ControllerStatistics>
+  /** Controllers of which the API server does not know all webhooks yet. */
+  readonly missingWebhooks: ReadonlyArray<string>
+  /**
+   * Answers a review as the webhooks do, for a server of one's own. `body`: an AdmissionReview or a ConversionReview as JSON. Never rejects.
+   */
+  review(controller: string, call: AdmissionCall, body: string): Promise<ReviewReply>
   /** Queues an object, as a change of it would: for causes outside of the cluster. Throws RangeError for an unknown controller. */
   enqueue(controller: string, key: string): void
   close(): Promise<void>
@@ -94,7 +111,11 @@ const toStandardError = (detail: string): void => void process.stderr.write(`${d
 /** Throws {@link InvalidControllerError} for controllers that cannot run together. */
 export const checkTogether = (
   controllers: ReadonlyArray<DefinedController>,
-  { leaderElection, checkpoint }: Pick<RunOptions, "leaderElection" | "checkpoint">,
+  {
+    leaderElection,
+    checkpoint,
+    admission,
+  }: Pick<RunOptions, "leaderElection" | "checkpoint"> & { admission?: unknown },
 ): void => {
   const names = controllers.map(({ name }) => name)
   const double = names.find((name, index) => names.indexOf(name) !== index)
@@ -106,6 +127,13 @@ export const checkTogether = (
       controller: keeping.name,
       problem: "it keeps a checkpoint, but no directory is given: set checkpoint: { directory } in the options",
     })
+  const asked = controllers.find((one) => admissionTermsOf(one) !== undefined)
+  if (asked !== undefined && admission === undefined)
+    throw new InvalidControllerError({
+      controller: asked.name,
+      problem:
+        "it has webhooks, but there is no address for them: set admission in the options, or start reel host with --webhook-address or --webhook-service",
+    })
   const problem = leaderElection && electionTimes(leaderElection).problem
   if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
 }
@@ -116,7 +144,7 @@ export const startControllers = (
   options: RunOptions,
   server: ConnectionOptions["server"],
   surroundings: Surroundings,
-): RunningControllers => new ControllerGroup(controllers, options, server, surroundings)
+): ControllerGroup => new ControllerGroup(controllers, options, server, surroundings)
 
 class ControllerGroup implements RunningControllers {
   readonly #started = Promise.withResolvers<void>()
@@ -131,6 +159,7 @@ class ControllerGroup implements RunningControllers {
   readonly #elector: LeaderElector | undefined
   readonly #stopping = new AbortController()
   #isLeader: boolean
+  #admission: AdmissionServer | undefined
   #closing: Promise<void> | undefined
 
   constructor(
@@ -207,6 +236,33 @@ class ControllerGroup implements RunningControllers {
     run.enqueue(key)
   }
 
+  get missingWebhooks(): ReadonlyArray<string> {
+    return this.#admission?.missing ?? []
+  }
+
+  async review(controller: string, call: AdmissionCall, body: string): Promise<ReviewReply> {
+    const run = this.#runs.find((one) => one.controller.name === controller)
+    if (run === undefined) return { status: 404, text: `there is no controller ${controller}\n` }
+    const cached = <T extends ObjectBase>(kind: string) => run.cached<T>(kind)
+    return answerReview(run.controller, call, body, { cached, clock: this.#clock, trouble: this.#trouble })
+  }
+
+  /** Serves the webhooks, until it is closed. Rejects with the error of the socket. */
+  async serve(admission: AdmissionOptions): Promise<void> {
+    const server = await AdmissionServer.start({
+      client: this.#access.api,
+      clock: this.#clock,
+      admission,
+      answer: (_owner, { controller }, call, body) => this.review(controller, call, body),
+      trouble: this.#trouble,
+    })
+    this.#admission = server
+    server.set(
+      "",
+      this.#runs.flatMap(({ controller }) => admissionTermsOf(controller) ?? []),
+    )
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -235,6 +291,7 @@ class ControllerGroup implements RunningControllers {
 
   async #close(): Promise<void> {
     this.#stopping.abort()
+    await this.#admission?.close()
     const limitMs = this.#shutdownTimeoutMs
     const allEnded = await this.#within(Promise.all(this.#runs.map((run) => run.end(limitMs))), limitMs + abortedMs)
     this.#reportRunning(`is given up after ${limitMs} ms`)
@@ -279,15 +336,23 @@ const defaultsOf = (given: LeaderElectionOptions, defaultNamespace: string): Ele
 
 /**
  * Resolves once the controllers are under way, before they have started. Rejects with a `CredentialsError` if there is no usable kubeconfig, and with
- * {@link InvalidControllerError} for controllers that cannot run together. A server that cannot be reached is waited for without a limit.
+ * {@link InvalidControllerError} for controllers that cannot run together, and with the error of the socket if the webhooks cannot be served. A server that cannot be reached is waited for without a limit.
  */
 export const runControllers = async (
   controllers: ReadonlyArray<DefinedController>,
   options: RunOptions = {},
 ): Promise<RunningControllers> => {
   checkTogether(controllers, options)
-  if (options.server !== undefined)
-    return startControllers(controllers, options, options.server, { defaultNamespace: "default" })
-  const credentials: Credentials = await loadCredentials({ kubeconfig: options.kubeconfig, context: options.context })
-  return startControllers(controllers, options, credentials, { defaultNamespace: credentials.defaultNamespace })
+  const { server, kubeconfig, context, admission } = options
+  const credentials: Pick<Credentials, "defaultNamespace"> =
+    server === undefined ? await loadCredentials({ kubeconfig, context }) : { defaultNamespace: "default" }
+  const { defaultNamespace } = credentials
+  const group = startControllers(controllers, options, server ?? (credentials as Credentials), { defaultNamespace })
+  try {
+    if (admission !== undefined) await group.serve(admission)
+  } catch (error) {
+    await group.close()
+    throw error
+  }
+  return group
 }

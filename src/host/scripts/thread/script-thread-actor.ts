@@ -39,6 +39,8 @@ export const scriptThreadBody: ActorBody<ScriptThreadConfig, ScriptThreadControl
             throw cause
           },
         }),
+      review: ({ module, controller, call, body }) =>
+        Effect.promise(() => scripts.review(module, controller, call, body)),
       stop: (module) => Effect.promise(() => scripts.stop(module)),
       credentials: ({ module, endpoint }) => Effect.sync(() => scripts.credentials(module, endpoint)),
       settle: ({ question, refusal }) => Effect.sync(() => scripts.settle(question, refusal)),

@@ -78,6 +78,12 @@ export class WebhookCaller {
     this.#forget()
     if (outcome.tag === "deadline") return failed("context deadline exceeded")
     if (outcome.tag !== "response") return failed(describeFailure(outcome))
+    if (outcome.status === 500) {
+      const given = JSON.stringify(outcome.body.toString("utf8").trim())
+      return failedAnswer(
+        `failed to call webhook: an error on the server (${given}) has prevented the request from succeeding`,
+      )
+    }
     if (outcome.status < 200 || outcome.status > 299) return failed(`the response has the status ${outcome.status}`)
     return answerIn(webhook, uid, outcome.body.toString("utf8"))
   }
