@@ -4,7 +4,6 @@ import { readdir } from "node:fs/promises"
 import { systemClock } from "../clock.ts"
 import {
   AccessReviewer,
-  type AdmissionOptions,
   AdmissionServer,
   codeOf,
   ModuleDirectory,
@@ -13,6 +12,7 @@ import {
   startHostThread,
   TokenSource,
   WatchAccess,
+  type WebhookAddress,
 } from "../host/index.ts"
 import {
   ApiClient,
@@ -23,7 +23,6 @@ import {
   Reviews,
 } from "../kube/index.ts"
 import { messageOf } from "../message-of.ts"
-import { bracketed } from "../recorder/index.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
@@ -58,14 +57,6 @@ const toldLines = (prefix: string, text: string): string =>
     .split("\n")
     .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
     .join("")
-
-/** `NAMESPACE/NAME:PORT`. */
-const serviceAddress = (given: string): Reading<NonNullable<AdmissionOptions["service"]>> => {
-  const [, namespace = "", name = "", port] = /^([a-z0-9-]+)\/([a-z0-9-]+):(\d{1,5})$/.exec(given) ?? []
-  return namespace === "" || name === "" || Number(port) > 65_535
-    ? refused("must be NAMESPACE/NAME:PORT, such as kubereel-host/kubereel-host:9443")
-    : value({ namespace, name, port: Number(port) })
-}
 
 /** ms. */
 const duration = (given: string): Reading<number> => {
@@ -119,13 +110,8 @@ const options = {
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
   "webhook-address": optional(
     "HOST:PORT",
-    "where the API server reaches this process, for scripts that validate, mutate or convert, which are refused without it; the host's own certificate is registered with it",
+    "where the API server reaches this process, for scripts that validate, mutate or convert, which are refused without it; NAME.NAMESPACE.svc:PORT: a Service in front of its pods, which share a certificate in the Secret NAME-webhooks",
     parseAddress,
-  ),
-  "webhook-service": optional(
-    "NAMESPACE/NAME:PORT",
-    "the same in a pod of the cluster: the Service in front of it; the process listens on that port of the address of --listen, and keeps the certificate in the Secret NAME-webhooks",
-    serviceAddress,
   ),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   "state-directory": optional(
@@ -174,8 +160,6 @@ export const hostCommand = (
 
 /** Checks that involve more than one option. */
 const wrongCombination = (given: OptionValues<typeof options>): string | undefined => {
-  if (given["webhook-address"] !== undefined && given["webhook-service"] !== undefined)
-    return "--webhook-address and --webhook-service exclude each other"
   if (given.replay !== undefined)
     return given.kubeconfig === undefined && given.context === undefined
       ? undefined
@@ -206,18 +190,14 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     onTrouble: (problem) => problem !== undefined && say(problem.message),
   })
   const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
-  const admission = admissionOf(given)
+  const address = webhooksOf(given)
   await using webhooks =
-    admission &&
+    address &&
     (await AdmissionServer.start({
-      client,
-      clock: systemClock,
-      admission,
-      answer: (module, terms, call, body) => host.scripts.review(module, terms, call, body),
-      trouble: say,
+      ...{ client, clock: systemClock, address, trouble: say },
+      answer: (module, terms, call, request) => host.scripts.review(module, terms, call, request),
     }).catch((error: unknown) => {
-      const { address, port } = admission.listen
-      throw new CommandFailed(`webhooks cannot be served on ${bracketed(address)}:${port}: ${messageOf(error)}`)
+      throw new CommandFailed(`webhooks cannot be served at port ${address.listen.port}: ${messageOf(error)}`)
     }))
   await using host: ModuleHost = new ModuleHost({
     endpoints: credentials,
@@ -241,15 +221,11 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       isMet: modules.isLoaded,
       detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
     },
-    ...(webhooks === undefined
-      ? []
-      : [
-          {
-            name: "webhooks",
-            isMet: webhooks.missing.length === 0,
-            detail: webhooks.missing.length === 0 ? "registered" : `not registered: ${webhooks.missing.join(", ")}`,
-          },
-        ]),
+    ...(webhooks?.missing ?? []).map((name) => ({
+      name: `webhooks of ${name}`,
+      isMet: false,
+      detail: "not registered",
+    })),
   ]
   const metrics = async () => {
     const [statuses, requests, scripts, hub] = await Promise.all([
@@ -281,11 +257,11 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
 }
 
 /** In a cluster, names of what is registered begin with that of the Service: a second host has another one. */
-const admissionOf = (given: OptionValues<typeof options>): AdmissionOptions | undefined => {
-  const { listen, "webhook-address": address, "webhook-service": service } = given
-  if (service !== undefined)
-    return { host: "", listen: { address: listen.host, port: service.port }, service, prefix: service.name }
-  return address && webhookAddressOf(address)
+const webhooksOf = ({ listen, "webhook-address": given }: OptionValues<typeof options>): WebhookAddress | undefined => {
+  const [, name, namespace] = /^([^.]+)\.([^.]+)\.svc$/.exec(given?.host ?? "") ?? []
+  if (given === undefined || name === undefined || namespace === undefined) return given && webhookAddressOf(given)
+  const { host, port } = given
+  return { host, listen: { address: listen.host, port }, service: { namespace, name, port }, prefix: name }
 }
 
 /** The credentials of each module: its own ServiceAccount's, one source for all modules that share it, or the host's. */

@@ -13,12 +13,19 @@
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
+import {
+  type AdmissionCall,
+  type AdmissionTerms,
+  answerReview,
+  configurationKinds,
+  configurationOf,
+} from "../host/index.ts"
 import { parseGvk } from "../kube/offline.ts"
 import { type KindedObject, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
 import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
 import type { Participant } from "./cast/participant.ts"
-import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
+import { FeedDecision, type FeedRule, guessedKind } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
@@ -169,6 +176,11 @@ class Run {
     // Made below: the sandbox asks only once there are objects.
     let feeder: Feeder | undefined
     const sandbox = await Sandbox.start({
+      ownWebhooks: ({ pathname }, body) => {
+        const [, name, call] = pathname.split("/")
+        const asked = options.participants.find((one) => one.name === name)
+        return answerReview(body, async (request) => asked?.review?.(call as AdmissionCall, request) ?? {})
+      },
       clock,
       random,
       bookmarkInterval: 0,
@@ -189,6 +201,8 @@ class Run {
         run.#witness.seeded(() => {
           for (const { gvk, object } of inOrder(options.seed ?? [])) sandbox.put(gvk, object)
           for (const change of objects) run.#feeder.seed(change)
+          for (const { terms } of options.participants)
+            for (const { gvk, object } of terms === undefined ? [] : configurationsOf(terms)) sandbox.put(gvk, object)
         })
         // A trace that does not say which kinds it has may have the kind later.
         if (known.size > 0) run.#checkKinds()
@@ -335,6 +349,19 @@ class Run {
     }
   }
 }
+
+/** As a host would register them, at an address of this process. */
+const configurationsOf = (terms: AdmissionTerms): ReadonlyArray<KindedObject> =>
+  (["validate", "mutate"] as const)
+    .filter((call) => terms.calls.includes(call))
+    .map((call) => {
+      const kinds = terms.kinds.flatMap((kind) => guessedKind(kind, true) ?? [])
+      const url = `https://rehearsal/${terms.controller}/${call}`
+      return {
+        gvk: configurationKinds[call].gvk,
+        object: configurationOf(call, terms, {}, kinds, { url }) as KindedObject["object"],
+      }
+    })
 
 /** Turns of the event loop in which participants have to end; a run that never returns is given up then. */
 const closingTurns = 100_000

@@ -7,6 +7,7 @@
 
 import type { Clock, Timer } from "../../clock.ts"
 import {
+  type AdmissionServer,
   describeRefusal,
   type ModuleChanges,
   type ModuleHost,
@@ -22,7 +23,7 @@ interface HostModulesOptions {
   }
   readonly clock: Pick<Clock, "after">
   /** Those of a module that is removed are removed; those of one that cannot be run, or is replaced, stay. */
-  readonly webhooks?: { remove(module: string): void } | undefined
+  readonly webhooks?: Pick<AdmissionServer, "set"> | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
 }
@@ -140,7 +141,7 @@ export class HostModules implements Disposable {
     try {
       await host.scripts.remove(name)
       await host.remove(name)
-      if (why === "removed") webhooks?.remove(name)
+      if (why === "removed") webhooks?.set(name, [])
       say(`module ${name} ${why}`)
     } catch (cause) {
       say(`module ${name} could not be ended: ${messageOf(cause)}`)

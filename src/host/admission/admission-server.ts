@@ -1,41 +1,41 @@
 /**
- * The webhooks of the controllers of one process: one HTTPS server with a path for each function, and their registration at the API server.
+ * The webhooks of the controllers of one process: one HTTPS server, and their registration at the API server.
  *
- * Guaranteed:
- * - What is registered stays so until {@link AdmissionServer.remove}, also when the process ends, in whatever way: then the failure policy of each
- *   controller decides about writes, until a process with the same prefix runs again.
- * - Registrations that were removed or changed by others are restored within ten minutes.
+ * What is registered stays until {@link AdmissionServer.set} leaves it out, also when the process ends, in whatever way: then the failure policy of each
+ * controller decides, until a process with the same prefix runs again. What others change of it is restored within ten minutes.
  */
 import type { Clock } from "../../clock.ts"
-import { type ApiClient, type Kind, pause, ResourceFinder, unlessNotFound } from "../../kube/index.ts"
+import { type ApiClient, pause, ResourceFinder, unlessNotFound } from "../../kube/index.ts"
 import { parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ServerCertificate } from "./certificate.ts"
 import {
   type AdmissionCall,
-  type AdmissionOptions,
   type AdmissionTerms,
   certifiedHost,
   clientConfigOf,
   configurationKinds,
   configurationName,
   configurationOf,
-  conversionOf,
   defaultPrefix,
   definitions,
-  pathOf,
   secretName,
+  type WebhookAddress,
 } from "./registration.ts"
-import { mostBytes, type ReviewReply, ReviewServer } from "./review-server.ts"
+import { type ReviewRequest, ReviewServer } from "./review-server.ts"
 import { WebhookCertificate } from "./webhook-certificate.ts"
 
 interface AdmissionServerOptions {
   readonly client: ApiClient
   readonly clock: Clock
-  readonly admission: AdmissionOptions
-  /** `owner`: of the controller. Never rejects. */
-  readonly answer: (owner: string, terms: AdmissionTerms, call: AdmissionCall, body: string) => Promise<ReviewReply>
-  /** Gets what an operator should see, each reason once. */
+  readonly address: WebhookAddress
+  /** `owner`: of the controller. Returns the response of the review. */
+  readonly answer: (
+    owner: string,
+    terms: AdmissionTerms,
+    call: AdmissionCall,
+    request: ReviewRequest,
+  ) => Promise<object>
+  /** Gets what an operator should see. */
   readonly trouble: (detail: string) => void
 }
 
@@ -46,203 +46,138 @@ const retryMs = 2000
 /** ms in which API servers learn of a new authority, before a certificate of it is shown to them. */
 const settleMs = 10_000
 
+/** Without calls: it is to be removed. */
+interface Entry {
+  readonly owner: string
+  readonly terms: AdmissionTerms
+  isRegistered: boolean
+}
+
 export class AdmissionServer {
   readonly #options: AdmissionServerOptions
   readonly #prefix: string
   readonly #finder: ResourceFinder
   readonly #certificate: WebhookCertificate
-  readonly #owners = new Map<string, { readonly owner: string; readonly terms: AdmissionTerms }>()
-  readonly #removed = new Set<string>()
-  readonly #registered = new WeakSet<AdmissionTerms>()
+  /** By the names of controllers. */
+  readonly #entries = new Map<string, Entry>()
   readonly #stopping = new AbortController()
-  readonly #told = new Set<string>()
   #server: ReviewServer | undefined
-  #served: ServerCertificate
-  /** Whether the API server may know of it. */
-  #isServedKnown = false
   #wake = new AbortController()
 
   private constructor(options: AdmissionServerOptions) {
-    const { client, clock, admission } = options
-    const { prefix = defaultPrefix, service } = admission
+    const { client, clock, address } = options
+    const { prefix = defaultPrefix, service } = address
     this.#options = options
     this.#prefix = prefix
     this.#finder = new ResourceFinder(client.connection)
     const secret = service && { namespace: service.namespace, name: secretName(prefix) }
-    this.#certificate = new WebhookCertificate({ client, clock, host: certifiedHost(admission), secret })
-    this.#served = this.#certificate.held
+    this.#certificate = new WebhookCertificate({ client, clock, host: certifiedHost(address), secret })
   }
 
   /** Listens, and registers what it is given from then on. Rejects with the error of the socket. */
   static async start(options: AdmissionServerOptions): Promise<AdmissionServer> {
     const made = new AdmissionServer(options)
-    const { trouble, admission } = options
     made.#server = await ReviewServer.start({
-      ...admission.listen,
-      certificate: made.#served,
-      serves: (path) => made.#at(path) !== undefined,
-      answer: (path, body) => made.#answer(path, body),
-      onProblem: trouble,
+      ...options.address.listen,
+      certificate: made.#certificate.held,
+      at: (path) => made.#at(path),
+      onProblem: options.trouble,
     })
     void made.#follow()
     return made
   }
 
-  /** On which it listens. */
-  get port(): number {
-    return this.#server?.port ?? 0
-  }
-
   /** Controllers of which the API server does not know all webhooks yet. */
   get missing(): ReadonlyArray<string> {
-    return [...this.#owners].flatMap(([name, { terms }]) => (this.#registered.has(terms) ? [] : [name]))
+    return [...this.#entries].flatMap(([name, { isRegistered }]) => (isRegistered ? [] : [name]))
   }
 
   /** Replaces the webhooks of an owner. Those that it does not give any more are removed. */
   set(owner: string, given: ReadonlyArray<AdmissionTerms>): void {
-    const names = new Set(given.map(({ controller }) => controller))
-    for (const [name, { owner: of }] of this.#owners) if (of === owner && !names.has(name)) this.#drop(name)
+    for (const entry of this.#entries.values())
+      if (entry.owner === owner) this.#put(owner, { ...entry.terms, calls: [] })
     for (const terms of given) {
-      const { controller } = terms
-      const other = this.#owners.get(controller)
-      if (other === undefined || other.owner === owner) this.#owners.set(controller, { owner, terms })
+      const other = this.#entries.get(terms.controller)
+      if (other === undefined || other.owner === owner) this.#put(owner, terms)
       else
         this.#options.trouble(
-          `the webhooks of controller ${controller} of ${owner} are not served: ${other.owner} has one of that name`,
+          `controller ${terms.controller} of ${owner} gets no webhooks: ${other.owner} has one of that name`,
         )
     }
     this.#wake.abort()
   }
 
-  remove(owner: string): void {
-    this.set(owner, [])
-  }
-
   /** Stops serving. What is registered stays. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     this.#wake.abort()
     await this.#server?.close()
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+  #put(owner: string, terms: AdmissionTerms): void {
+    this.#entries.set(terms.controller, { owner, terms, isRegistered: false })
   }
 
-  #drop(name: string): void {
-    this.#owners.delete(name)
-    this.#removed.add(name)
-  }
-
-  #at(path: string) {
-    const [, controller = "", call = ""] = path.split("/")
-    const found = this.#owners.get(controller)
-    const known = found?.terms.calls.find((each) => each === call)
-    return found === undefined || known === undefined ? undefined : { ...found, call: known }
-  }
-
-  async #answer(path: string, body: string | undefined): Promise<ReviewReply> {
-    const found = this.#at(path)
-    if (found === undefined) return { status: 404, text: "not found\n" }
-    if (body === undefined) return { status: 413, text: `the body has more than ${mostBytes} bytes\n` }
-    return this.#options.answer(found.owner, found.terms, found.call, body)
+  #at(path: string): ((request: ReviewRequest) => Promise<object>) | undefined {
+    const [, controller = "", named = ""] = path.split("/")
+    const { owner = "", terms } = this.#entries.get(controller) ?? {}
+    const call = terms?.calls.find((each) => each === named)
+    return terms && call && ((request) => this.#options.answer(owner, terms, call, request))
   }
 
   /** Never rejects. */
   async #follow(): Promise<void> {
-    const { clock } = this.#options
+    const { clock, trouble } = this.#options
     const { signal } = this.#stopping
-    while (!signal.aborted) {
+    let told = ""
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
       this.#wake = new AbortController()
-      const isDone = await this.#register()
-      await pause(clock, isDone ? checkMs : retryMs, this.#wake.signal)
-    }
-  }
-
-  /** Whether everything is registered. */
-  async #register(): Promise<boolean> {
-    const attempt = async (what: string, work: () => Promise<unknown>): Promise<boolean> => {
-      try {
-        await work()
-        return true
-      } catch (error) {
-        this.#tell(`${what}: ${messageOf(error)}`)
-        return false
+      const problems: string[] = []
+      const attempt = (what: string, work: () => Promise<void>): Promise<void> =>
+        work().catch((error: unknown) => void problems.push(`${what}: ${messageOf(error)}`))
+      const before = this.#certificate.held
+      await attempt("the certificate of the webhooks", async () => void (await this.#certificate.current()))
+      const { held } = this.#certificate
+      if (problems.length === 0) {
+        for (const entry of [...this.#entries.values()])
+          await attempt(`webhooks of controller ${entry.terms.controller}`, () => this.#register(entry, held.authority))
+        // Nobody trusts the first one, unless it is this one.
+        if (held.certificate !== before.certificate && !isFirst) await pause(clock, settleMs, signal)
+        this.#server?.replaceCertificate(held)
       }
+      if (problems.join() !== told && !signal.aborted) for (const problem of problems) trouble(problem)
+      told = problems.join()
+      await pause(clock, problems.length === 0 ? checkMs : retryMs, this.#wake.signal)
     }
-    if (!(await attempt("the certificate of the webhooks", () => this.#certificate.current()))) return false
-    const { held } = this.#certificate
-    let isDone = true
-    let isTrusted = true
-    for (const name of [...this.#removed])
-      isDone = (await attempt(`removing the webhooks of controller ${name}`, () => this.#delete(name))) && isDone
-    for (const { terms } of this.#owners.values()) {
-      const { controller } = terms
-      if (await attempt(`webhooks of controller ${controller}`, () => this.#apply(terms, held.authority))) continue
-      isDone = false
-      isTrusted = isTrusted && !this.#registered.has(terms)
-    }
-    if (isTrusted) await this.#show(held)
-    return isDone
   }
 
-  /** Serves with the certificate, whose authority is registered. */
-  async #show(held: ServerCertificate): Promise<void> {
-    const isKnown = this.#isServedKnown
-    this.#isServedKnown = true
-    // One from the Secret is equal each time, but not the same.
-    if (held.certificate === this.#served.certificate) return
-    if (isKnown) await pause(this.#options.clock, settleMs, this.#stopping.signal)
-    this.#server?.replaceCertificate(held)
-    this.#served = held
-  }
-
-  async #apply(terms: AdmissionTerms, authority: string): Promise<void> {
-    const { client, admission } = this.#options
-    const { controller, calls } = terms
-    const kinds = await Promise.all(terms.kinds.map((name) => this.#kindOf(name)))
-    for (const call of calls) {
-      const clientConfig = clientConfigOf(admission, this.port, pathOf(controller, call), authority)
-      if (call === "convert") {
-        const [{ plural = "", gvk } = {}] = kinds as ReadonlyArray<Partial<Kind>>
-        const patch = { spec: { conversion: conversionOf({ url: null, service: null, ...clientConfig }) } }
-        await client.patch(definitions, { name: `${plural}.${gvk?.group}` }, "merge", patch, {
-          fieldManager: this.#prefix,
-        })
-        continue
-      }
-      const configuration = configurationOf(call, terms, {
-        prefix: this.#prefix,
-        kinds,
-        clientConfig,
-        ownNamespace: admission.service?.namespace,
-      })
+  /** Applies the configurations of a controller, and removes those of functions that it does not have any more. */
+  async #register(entry: Entry, authority: string): Promise<void> {
+    const { client, address } = this.#options
+    const { controller, calls } = entry.terms
+    const configOf = (call: AdmissionCall) =>
+      clientConfigOf(address, this.#server?.port ?? 0, `/${controller}/${call}`, authority)
+    const kinds = calls.length === 0 ? [] : await Promise.all(entry.terms.kinds.map((name) => this.#kindOf(name)))
+    for (const call of ["validate", "mutate"] as const) {
+      const name = configurationName(this.#prefix, controller)
+      const configuration = configurationOf(call, entry.terms, address, kinds, configOf(call))
       const options = { fieldManager: this.#prefix, force: true }
-      await client.apply(configurationKinds[call], configuration.metadata, configuration, options)
+      if (calls.includes(call)) await client.apply(configurationKinds[call], { name }, configuration, options)
+      else await unlessNotFound(client.delete(configurationKinds[call], { name }))
     }
-    // Of a controller that has fewer functions than before.
-    await this.#delete(controller, calls)
-    this.#registered.add(terms)
-    this.#told.clear()
+    const [subject] = kinds
+    if (subject !== undefined && calls.includes("convert")) {
+      const clientConfig = { url: null, service: null, ...configOf("convert") }
+      const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } }
+      const name = `${subject.plural}.${subject.gvk.group}`
+      await client.patch(definitions, { name }, "merge", { spec: { conversion } }, { fieldManager: this.#prefix })
+    }
+    entry.isRegistered = true
+    if (calls.length === 0 && this.#entries.get(controller) === entry) this.#entries.delete(controller)
   }
 
-  /** Removes the configurations of a controller, except those of `kept`. */
-  async #delete(controller: string, kept: ReadonlyArray<AdmissionCall> = []): Promise<void> {
-    const name = configurationName(this.#prefix, controller)
-    for (const call of ["validate", "mutate"] as const)
-      if (!kept.includes(call)) await unlessNotFound(this.#options.client.delete(configurationKinds[call], { name }))
-    this.#removed.delete(controller)
-  }
-
-  async #kindOf(name: string): Promise<Kind> {
+  #kindOf(name: string) {
     const gvk = parseGvk(name)
-    if (gvk === undefined) throw new RangeError(`${name} is not a kind`)
-    return this.#finder.find(gvk)
-  }
-
-  #tell(problem: string): void {
-    if (this.#told.has(problem) || this.#stopping.signal.aborted) return
-    this.#told.add(problem)
-    this.#options.trouble(problem)
+    return gvk === undefined ? Promise.reject(new RangeError(`${name} is no kind`)) : this.#finder.find(gvk)
   }
 }

@@ -1,56 +1,36 @@
-/**
- * What an API server is told of the webhooks of controllers: one ValidatingWebhookConfiguration and one
- * MutatingWebhookConfiguration for each controller that has such functions, and `spec.conversion` of the
- * CustomResourceDefinition that a controller converts.
- */
+/** What an API server is told of the webhooks of controllers: configurations of admission, and how a custom kind is converted. */
+import type { ApiObject, Kind, SelectorObject } from "../../kube/index.ts"
 
-import type { ApiObject, Kind } from "../../kube/index.ts"
-
-/** What a webhook does. A path of the server is `/CONTROLLER/CALL`. */
+/** What a webhook does. It is at the path `/CONTROLLER/CALL`. */
 export type AdmissionCall = "validate" | "mutate" | "convert"
-
-/** Label selector of a webhook, as in Kubernetes. */
-export interface WebhookSelector {
-  readonly matchLabels?: Readonly<Record<string, string>> | undefined
-  readonly matchExpressions?:
-    | ReadonlyArray<{ readonly key: string; readonly operator: string; readonly values?: ReadonlyArray<string> }>
-    | undefined
-}
 
 /** The webhooks of one controller, as data that can cross threads. */
 export interface AdmissionTerms {
   readonly controller: string
-  /** At least one. */
   readonly calls: ReadonlyArray<AdmissionCall>
-  /** Kinds such as `apps/v1.Deployment`; the first one is that of `for`, which is the one that is converted. */
+  /** Such as `apps/v1.Deployment`; the first one is that of `for`, which is the one that is converted. */
   readonly kinds: ReadonlyArray<string>
   readonly operations: ReadonlyArray<string>
-  readonly failurePolicy: "Fail" | "Ignore"
   readonly timeoutMs: number
-  readonly namespaceSelector: WebhookSelector
-  readonly objectSelector: WebhookSelector
-  readonly matchConditions: ReadonlyArray<{ readonly name: string; readonly expression: string }>
+  /** Members of a webhook in its configuration, as the API has them. */
+  readonly members: { readonly namespaceSelector: SelectorObject; readonly [member: string]: unknown }
 }
 
-/** Where webhooks listen, and where the API server finds them. */
+/** Where webhooks listen, where the API server finds them, and how what is registered is called. */
 export interface WebhookAddress {
   /** The local address that they listen on; port 0: any that is free. */
   readonly listen: { readonly address: string; readonly port: number }
   /** The host by which the API server reaches this machine, as a name or an address. Not used with a Service. */
   readonly host: string
-  /** In the cluster of the API server: the Service in front of the process. */
+  /** In the API server's own cluster: the Service in front of the process. The certificate is then kept in the Secret `PREFIX-webhooks` of its namespace. */
   readonly service?: { readonly namespace: string; readonly name: string; readonly port: number } | undefined
-}
-
-/** Webhooks that are served. */
-export interface AdmissionOptions extends WebhookAddress {
-  /** Begins the names of the objects that are registered; another process with other controllers needs another one. Default `kubereel`. */
+  /** Begins the names of what is registered for controllers: a process with others needs another one. Default `kubereel`. */
   readonly prefix?: string | undefined
 }
 
 export const defaultPrefix = "kubereel"
 
-/** Of the Secret with the certificate, beside the Service. It may be there already, and empty. */
+/** The Secret with the certificate. */
 export const secretName = (prefix: string): string => `${prefix}-webhooks`
 
 /** The host that the certificate is for. */
@@ -58,105 +38,56 @@ export const certifiedHost = ({ host, service }: WebhookAddress): string =>
   service === undefined ? host : `${service.name}.${service.namespace}.svc`
 
 /** `clientConfig` of a webhook at that path. `port`: on which the server listens. `authority`: PEM. */
-export const clientConfigOf = (address: WebhookAddress, port: number, path: string, authority: string) => {
-  const { host, service } = address
-  const target =
-    service === undefined
-      ? { url: `https://${host.includes(":") ? `[${host}]` : host}:${port}${path}` }
-      : { service: { ...service, path } }
+export const clientConfigOf = ({ host, service }: WebhookAddress, port: number, path: string, authority: string) => {
+  const url = `https://${host.includes(":") ? `[${host}]` : host}:${port}${path}`
+  const target = service === undefined ? { url } : { service: { ...service, path } }
   return { ...target, caBundle: Buffer.from(authority).toString("base64") }
 }
 
-const configurations = (kind: string): Kind => ({
-  gvk: { group: "admissionregistration.k8s.io", version: "v1", kind },
+const clusterKind = (group: string, kind: string): Kind => ({
+  gvk: { group, version: "v1", kind },
   plural: `${kind.toLowerCase()}s`,
   namespaced: false,
 })
 
 /** The kinds of the configurations, by what their webhooks do. */
 export const configurationKinds = {
-  validate: configurations("ValidatingWebhookConfiguration"),
-  mutate: configurations("MutatingWebhookConfiguration"),
+  validate: clusterKind("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+  mutate: clusterKind("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
 } as const
 
-export const definitions: Kind = {
-  gvk: { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" },
-  plural: "customresourcedefinitions",
-  namespaced: false,
-}
+export const definitions = clusterKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 export const configurationName = (prefix: string, controller: string): string => `${prefix}-${controller}`
 
-export const pathOf = (controller: string, call: AdmissionCall): string => `/${controller}/${call}`
-
-/**
- * s. One more than the controller has: the answer that names the controller comes before the API server's own
- * "context deadline exceeded".
- */
-const timeoutSeconds = (timeoutMs: number): number => Math.ceil(timeoutMs / 1000) + 1
-
-/** ms. The API server allows a webhook 30 s. */
-export const longestTimeoutMs = 29_000
-
-interface ConfigurationOptions {
-  readonly prefix: string
-  /** The resources of the terms' kinds. */
-  readonly kinds: ReadonlyArray<Kind>
-  readonly clientConfig: object
-  /** The namespace that the process runs in: without it, no pod could replace one that is gone, as its creation would wait for it. */
-  readonly ownNamespace: string | undefined
-}
-
-const elsewhere = (selector: WebhookSelector, namespace: string): WebhookSelector => ({
-  ...selector,
-  matchExpressions: [
-    ...(selector.matchExpressions ?? []),
-    { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace] },
-  ],
-})
-
-/** The configuration of a controller that validates or mutates. */
+/** The configuration of a controller that validates or mutates. `kinds`: the resources of the terms' kinds. */
 export const configurationOf = (
   call: keyof typeof configurationKinds,
-  terms: AdmissionTerms,
-  { prefix, kinds, clientConfig, ownNamespace }: ConfigurationOptions,
+  { controller, operations, timeoutMs, members }: AdmissionTerms,
+  { prefix = defaultPrefix, service }: Pick<WebhookAddress, "prefix" | "service">,
+  kinds: ReadonlyArray<Kind>,
+  clientConfig: object,
 ): ApiObject => {
-  const { controller, operations, failurePolicy, timeoutMs, namespaceSelector, objectSelector, matchConditions } = terms
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: configurationKinds[call].gvk.kind,
-    metadata: {
-      name: configurationName(prefix, controller),
-      labels: { "app.kubernetes.io/managed-by": "kubereel", "app.kubernetes.io/instance": prefix },
-    },
-    webhooks: [
-      {
-        name: `${call}.${controller}.kubereel.dev`,
-        clientConfig,
-        rules: kinds.map(({ gvk: { group, version }, plural }) => ({
-          apiGroups: [group],
-          apiVersions: [version],
-          operations,
-          resources: [plural],
-          scope: "*",
-        })),
-        failurePolicy,
-        matchPolicy: "Equivalent",
-        namespaceSelector: ownNamespace === undefined ? namespaceSelector : elsewhere(namespaceSelector, ownNamespace),
-        objectSelector,
-        // The functions get no client, so there is nothing that a dry run must not do.
-        sideEffects: "None",
-        timeoutSeconds: timeoutSeconds(timeoutMs),
-        admissionReviewVersions: ["v1"],
-        ...(matchConditions.length > 0 && { matchConditions }),
-        ...(call === "mutate" && { reinvocationPolicy: "IfNeeded" }),
-      },
-    ],
+  const { matchExpressions = [], ...selected } = members.namespaceSelector
+  // Without the process's own namespace: no pod could replace one that is gone, if its creation waited for it.
+  const elsewhere = { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [service?.namespace ?? ""] }
+  const webhook = {
+    ...members,
+    name: `${call}.${controller}.kubereel.dev`,
+    clientConfig,
+    rules: kinds.map(({ gvk: { group, version }, plural }) => ({
+      ...{ apiGroups: [group], apiVersions: [version], resources: [plural], operations, scope: "*" },
+    })),
+    namespaceSelector: { ...selected, matchExpressions: [...matchExpressions, ...(service ? [elsewhere] : [])] },
+    // The functions get no client, so there is nothing that a dry run must not do.
+    sideEffects: "None",
+    // A second more than the controller has: the answer that names it comes before the API server's own "context deadline exceeded".
+    timeoutSeconds: Math.ceil(timeoutMs / 1000) + 1,
+    admissionReviewVersions: ["v1"],
+    ...(call === "mutate" && { reinvocationPolicy: "IfNeeded" }),
   }
+  const labels = { "app.kubernetes.io/managed-by": "kubereel", "app.kubernetes.io/instance": prefix }
+  const { group, version, kind } = configurationKinds[call].gvk
+  const metadata = { name: configurationName(prefix, controller), labels }
+  return { apiVersion: `${group}/${version}`, kind, metadata, webhooks: [webhook] }
 }
-
-/** `spec.conversion` of a CustomResourceDefinition. */
-export const conversionOf = (clientConfig: object): object => ({
-  strategy: "Webhook",
-  webhook: { clientConfig, conversionReviewVersions: ["v1"] },
-})

@@ -1,17 +1,71 @@
 /**
- * The HTTPS server that an API server asks, with `POST` and a review as JSON. Bodies and the number of connections are bounded, and the certificate
- * can be replaced while it serves.
+ * Reviews of an API server, of admission and of conversion in version v1: what they are as JSON, and the HTTPS server that it sends them to, with `POST`.
+ * Bodies and the number of connections are bounded.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server } from "node:https"
 import type { AddressInfo } from "node:net"
+import { isRecord } from "../../is-record.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ServerCertificate } from "./certificate.ts"
 
+/** `request` of a review: of an AdmissionReview or a ConversionReview. */
+export type ReviewRequest = Readonly<Record<string, unknown>>
+
+/** Returns the `response`, but for its `uid`. What it rejects with is an answer too: see {@link answerReview}. */
+type AnswerRequest = (request: ReviewRequest) => Promise<object>
+
 /** A response. A status of 200 has JSON, any other a sentence. */
-export interface ReviewReply {
+interface ReviewReply {
   readonly status: number
   readonly text: string
+}
+
+/** The response of admission that allows a write, with a JSON patch. */
+export const allowedWith = (patch: ReadonlyArray<object>): object => ({
+  allowed: true,
+  ...(patch.length > 0 && {
+    ...{ patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") },
+  }),
+})
+
+/** The review in a body, or what is wrong with it. */
+export const readReview = (body: string) => {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return { problem: "the body is not JSON" }
+  }
+  const { apiVersion, kind, request } = isRecord(value) ? value : {}
+  const isConversion = kind === "ConversionReview" && apiVersion === "apiextensions.k8s.io/v1"
+  if (!isConversion && !(kind === "AdmissionReview" && apiVersion === "admission.k8s.io/v1"))
+    return { problem: "the body is no AdmissionReview or ConversionReview of version v1" }
+  if (!isRecord(request) || typeof request.uid !== "string" || request.uid === "")
+    return { problem: "the review has no request" }
+  return {
+    request,
+    isConversion,
+    reviewOf: (more: object) => ({ apiVersion, kind, response: { uid: request.uid, ...more } }),
+  }
+}
+
+/**
+ * Answers a review. Never rejects: if `answer` does, that is a conversion that failed, or of admission a status of 500, so that the webhook's failure policy
+ * decides. API servers show the text of that status, and not that of a 503.
+ */
+export const answerReview = async (body: string, answer: AnswerRequest): Promise<ReviewReply> => {
+  const review = readReview(body)
+  if ("problem" in review) return { status: 400, text: `${review.problem}\n` }
+  const replied = (response: object) => ({ status: 200, text: JSON.stringify(review.reviewOf(response)) })
+  try {
+    return replied(await answer(review.request))
+  } catch (error) {
+    const message = messageOf(error)
+    return review.isConversion
+      ? replied({ result: { status: "Failed", message } })
+      : { status: 500, text: `${message}\n` }
+  }
 }
 
 interface ReviewServerOptions {
@@ -19,19 +73,15 @@ interface ReviewServerOptions {
   readonly address: string
   readonly port: number
   readonly certificate: Omit<ServerCertificate, "authority">
-  /** Whether there is anything at a path; others are answered with 404. */
-  readonly serves: (path: string) => boolean
-  /** `body` `undefined`: it had more than {@link mostBytes} bytes. */
-  readonly answer: (path: string, body: string | undefined) => Promise<ReviewReply>
-  /** Gets one sentence for each request that could not be answered. */
+  /** What answers at a path; others are answered with 404. */
+  readonly at: (path: string) => AnswerRequest | undefined
+  /** Gets one sentence for each request that is no review, or could not be read. */
   readonly onProblem: (problem: string) => void
 }
 
 /** Old and new state of the largest object that etcd accepts, 1.5 MiB each, escaped. */
-export const mostBytes = 8 * 1024 * 1024
-/**
- * API servers keep connections for 90 s. If this side closed one first, a review sent at that moment would be lost, and a POST is not repeated.
- */
+const mostBytes = 8 * 1024 * 1024
+/** API servers keep connections for 90 s. If this side closed one first, a review sent at that moment would be lost: a POST is not repeated. */
 const keepAliveMs = 300_000
 /** An API server needs one for each object that is written at the same moment: at most 600 by default, its requests in flight. */
 const mostConnections = 1024
@@ -88,12 +138,20 @@ export class ReviewServer {
 const handle = async (
   request: IncomingMessage,
   response: ServerResponse,
-  { serves, answer }: ReviewServerOptions,
+  { at, onProblem }: ReviewServerOptions,
 ): Promise<void> => {
-  const [path = ""] = (request.url ?? "").split("?", 1)
-  if (!serves(path)) return reply(response, { status: 404, text: "not found\n" })
-  if (request.method !== "POST") return reply(response, { status: 405, text: "only POST is allowed\n" })
-  reply(response, await answer(path, await read(request)))
+  const reply = ({ status, text }: ReviewReply): void => {
+    const type = status === 200 ? "application/json" : "text/plain"
+    response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) }).end(text)
+  }
+  const answer = at((request.url ?? "").split("?", 1)[0] ?? "")
+  if (answer === undefined) return reply({ status: 404, text: "not found\n" })
+  if (request.method !== "POST") return reply({ status: 405, text: "only POST is allowed\n" })
+  const body = await read(request)
+  const tooLong = `the body has more than ${mostBytes} bytes\n`
+  const given = body === undefined ? { status: 413, text: tooLong } : await answerReview(body, answer)
+  if (given.status < 500 && given.status !== 200) onProblem(`a review was refused: ${given.text.trimEnd()}`)
+  reply(given)
 }
 
 /** `undefined`: too long. */
@@ -106,9 +164,4 @@ const read = async (request: IncomingMessage): Promise<string | undefined> => {
     if (length <= mostBytes) chunks.push(chunk)
   }
   return length > mostBytes ? undefined : Buffer.concat(chunks).toString("utf8")
-}
-
-const reply = (response: ServerResponse, { status, text }: ReviewReply): void => {
-  const type = status === 200 ? "application/json" : "text/plain"
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) }).end(text)
 }

@@ -1,19 +1,12 @@
 /**
- * Admission, as a controller defines it: functions that the API server asks before it stores an object, and one that converts objects between the
- * versions of a CustomResourceDefinition.
+ * Admission, as a controller defines it: functions that the API server asks before it stores an object, and one that converts custom objects.
  *
- * They run in the process of the controller, in every replica, with or without the lead. They get no client, because the API server calls them for dry
- * runs too, and more than once for one write: they may only look at what they are given and at what the controller watches.
+ * They run in every replica, with or without the lead. They get no client, because the API server asks for dry runs too, and more than once for one write:
+ * they may only look at what they are given and at what the controller watches.
  */
-
-import type { ApiObject, ObjectBase } from "../../kube/index.ts"
+import type { ApiObject, ObjectBase, SelectorObject } from "../../kube/index.ts"
 import { parseGvk, parseLabelSelector } from "../../kube/offline.ts"
-import {
-  type AdmissionCall,
-  type AdmissionTerms,
-  longestTimeoutMs,
-  type WebhookSelector,
-} from "../admission/registration.ts"
+import type { AdmissionCall, AdmissionTerms } from "../admission/registration.ts"
 import type { CachedObjects } from "./access/cached-objects.ts"
 
 /** A write that the API server has not stored yet. */
@@ -23,8 +16,6 @@ export interface AdmissionRequest<T extends ObjectBase = ApiObject> {
   readonly object: T
   /** The stored object; `undefined` for a creation. */
   readonly oldObject: T | undefined
-  /** Of the object; `undefined` for a cluster-scoped one. */
-  readonly namespace: string | undefined
   /** Who asks. */
   readonly userInfo: {
     readonly username: string
@@ -34,10 +25,7 @@ export interface AdmissionRequest<T extends ObjectBase = ApiObject> {
   }
   /** Nothing is stored. */
   readonly dryRun: boolean
-  /**
-   * The objects that the controller watches. Throws NotWatchedError for a kind that the definition does not name, and an Error while its caches are not
-   * complete; then the failure policy decides.
-   */
+  /** What the controller watches. Throws NotWatchedError, and an Error while its caches are not complete; then the failure policy decides. */
   cached<R extends ObjectBase = ApiObject>(kind: string): CachedObjects<R>
   /** Aborted when the time of the review is over. */
   readonly signal: AbortSignal
@@ -58,28 +46,26 @@ export interface Verdict {
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement returns void
 type Answer<Value> = Value | undefined | void | Promise<Value | undefined | void>
 
-/** Returns why the write is refused. What it throws, and time that is over, is no refusal: then the failure policy decides. */
-export type Validate<T extends ObjectBase = ApiObject> = (request: AdmissionRequest<T>) => Answer<string | Verdict>
+/** The members of a definition that are about admission. */
+export interface AdmissionDefinition<T extends ObjectBase = ApiObject> {
+  /**
+   * Asked about every write of the kind, also when a finalizer is removed. Returns why it is refused. What it throws, and time that is over, are no refusal:
+   * then the failure policy decides.
+   */
+  validate?(request: AdmissionRequest<T>): Answer<string | Verdict>
+  /** Asked before `validate`. Returns the object as it shall be, or changes the copy that it gets. It must be idempotent: the API server may ask again. */
+  mutate?(request: AdmissionRequest<T>): Answer<T>
+  /**
+   * Returns an object of the version `from` (such as `v1beta1`) as one of the version `to`, for the CustomResourceDefinition of the kind of `for`. The host
+   * sets `apiVersion`. Nothing may be lost on the way there and back, and of the metadata only labels and annotations may change. What it throws fails the
+   * read or the write that needs it.
+   */
+  convert?(conversion: { object: ApiObject; from: string; to: string }): ObjectBase | Promise<ObjectBase>
+  /** Which writes `validate` and `mutate` are asked about, and what happens if they give no answer. */
+  readonly admission?: AdmissionSettings | undefined
+}
 
-/**
- * Returns the object as it shall be, or changes the one that it gets, which is a copy. It must be idempotent: the API server asks again after other
- * webhooks have changed the object.
- */
-export type Mutate<T extends ObjectBase = ApiObject> = (request: AdmissionRequest<T>) => Answer<T>
-
-/**
- * Returns an object of the version `from` as one of the version `to`; both are names such as `v1beta1`. The host sets `apiVersion`. Nothing may be lost on
- * the way there and back, and of the metadata only labels and annotations may change. The API server has no other way to read an object that is stored in
- * another version: what this throws fails the read.
- */
-export type Convert = (conversion: {
-  readonly object: ApiObject
-  readonly from: string
-  readonly to: string
-}) => ObjectBase | Promise<ObjectBase>
-
-/** Which writes the functions are asked about, and what happens if they give no answer. */
-export interface AdmissionSettings {
+interface AdmissionSettings {
   /** Kinds besides that of `for`. */
   readonly kinds?: ReadonlyArray<string> | undefined
   /** Default: `CREATE` and `UPDATE`. */
@@ -92,76 +78,46 @@ export interface AdmissionSettings {
   /** ms that an answer may take, from 1 to 29,000. Default 5000: every write of the kind waits for it, and the API server's own limit is 30 s. */
   readonly timeoutMs?: number | undefined
   /** Default: the namespace of `for`, if it has one. */
-  readonly namespaceSelector?: WebhookSelector | undefined
+  readonly namespaceSelector?: SelectorObject | undefined
   /** Default: the label selector of `for`, if it has one. */
-  readonly objectSelector?: WebhookSelector | undefined
+  readonly objectSelector?: SelectorObject | undefined
   /** Conditions in CEL that all have to hold, which the API server evaluates before it asks. */
-  readonly matchConditions?: AdmissionTerms["matchConditions"] | undefined
+  readonly matchConditions?: ReadonlyArray<{ readonly name: string; readonly expression: string }> | undefined
 }
 
-/** The members of a definition that are about admission. */
-export interface AdmissionDefinition<T extends ObjectBase = ApiObject> {
-  /** Asked about every write of the kind. One that is asked about updates is also asked when a finalizer is removed. */
-  readonly validate?: Validate<T> | undefined
-  /** Asked before {@link AdmissionDefinition.validate}. */
-  readonly mutate?: Mutate<T> | undefined
-  /** For a CustomResourceDefinition with several versions: that of the kind of `for`. */
-  readonly convert?: Convert | undefined
-  readonly admission?: AdmissionSettings | undefined
-}
-
-interface Defined extends Readonly<Partial<Record<AdmissionCall, unknown>>> {
-  readonly admission?: AdmissionSettings | undefined
+interface Defined extends Readonly<Partial<Record<AdmissionCall | "reconcile", unknown>>> {
   readonly name: string
-  readonly reconcile?: unknown
-  readonly for: {
-    readonly kind: string
-    readonly namespace?: string | undefined
-    readonly labelSelector?: string | undefined
-  }
+  readonly admission?: AdmissionSettings | undefined
+  readonly for: { kind: string; namespace?: string | undefined; labelSelector?: string | undefined }
 }
-
-const calls: ReadonlyArray<AdmissionCall> = ["mutate", "validate", "convert"]
 
 /** What the API server has to be told of a controller; `undefined` if it has no function for admission. */
 export const admissionTermsOf = (controller: Defined): AdmissionTerms | undefined => {
-  const defined = calls.filter((call) => controller[call] !== undefined)
-  if (defined.length === 0) return undefined
+  const calls = (["mutate", "validate", "convert"] as const).filter((call) => controller[call] !== undefined)
+  if (calls.length === 0) return undefined
   const { name, for: subject, admission = {} } = controller
   const { kinds = [], operations = ["CREATE", "UPDATE"], failurePolicy = "Fail", timeoutMs = 5000 } = admission
-  return {
-    controller: name,
-    calls: defined,
-    kinds: [subject.kind, ...kinds],
-    operations,
+  const { matchConditions = [], namespaceSelector, objectSelector } = admission
+  const requirements = parseLabelSelector(subject.labelSelector ?? "")
+  const members = {
     failurePolicy,
-    timeoutMs,
-    namespaceSelector: admission.namespaceSelector ?? {
+    namespaceSelector: namespaceSelector ?? {
       ...(subject.namespace && { matchLabels: { "kubernetes.io/metadata.name": subject.namespace } }),
     },
-    objectSelector: admission.objectSelector ?? selectorOf(subject.labelSelector ?? ""),
-    matchConditions: admission.matchConditions ?? [],
+    objectSelector: objectSelector ?? { ...(!("problem" in requirements) && { matchExpressions: requirements }) },
+    ...(matchConditions.length > 0 && { matchConditions }),
   }
-}
-
-/** Requirements as the API has them: `a=b,c in (d,e),!f`. */
-const selectorOf = (text: string): WebhookSelector => {
-  const parsed = parseLabelSelector(text)
-  return "problem" in parsed || parsed.length === 0 ? {} : { matchExpressions: parsed }
+  return { controller: name, calls, kinds: [subject.kind, ...kinds], operations, timeoutMs, members }
 }
 
 /** What is wrong with the admission of a definition. */
 export const admissionProblem = (defined: Defined): string | undefined => {
-  const { admission } = defined
   const terms = admissionTermsOf(defined)
-  if (terms === undefined && defined.reconcile === undefined)
-    return "it has none of reconcile, validate, mutate and convert"
-  if (terms === undefined)
-    return admission === undefined ? undefined : "it has admission, but neither validate nor mutate"
-  const stray = terms.kinds.find((kind) => parseGvk(kind) === undefined)
+  if (terms === undefined && defined.reconcile === undefined) return "it has no reconcile, validate, mutate or convert"
+  const stray = terms?.kinds.find((kind) => parseGvk(kind) === undefined)
   if (stray !== undefined) return `admission.kinds: ${JSON.stringify(stray)} is not a kind such as v1.Pod`
-  const { timeoutMs } = terms
-  return timeoutMs >= 1 && timeoutMs <= longestTimeoutMs
+  const { timeoutMs = 1 } = terms ?? {}
+  return timeoutMs >= 1 && timeoutMs <= 29_000
     ? undefined
-    : `admission.timeoutMs is ${timeoutMs}: it must be from 1 to ${longestTimeoutMs}`
+    : `admission.timeoutMs is ${timeoutMs}: it must be from 1 to 29000`
 }

@@ -2,12 +2,12 @@
 
 import { type Kind, kinds } from "../../kube/index.ts"
 import {
-  type AdmissionOptions,
   configurationKinds,
   configurationName,
   defaultPrefix,
   definitions,
   secretName,
+  type WebhookAddress,
 } from "../admission/registration.ts"
 import { secrets } from "../admission/webhook-certificate.ts"
 import { admissionTermsOf } from "./define-admission.ts"
@@ -17,8 +17,6 @@ import { RuleSet, type ScopedRules } from "./rule-set.ts"
 export interface RulesOptions {
   /** Namespace of the Lease, if leader election is used. */
   readonly leaseNamespace?: string | undefined
-  /** As in the options of `runControllers`, if the process serves webhooks. */
-  readonly admission?: Pick<AdmissionOptions, "prefix" | "service"> | undefined
 }
 
 const watching = ["get", "list", "watch"]
@@ -31,7 +29,7 @@ const changing = ["create", "update", "patch", "delete"]
 export const rulesOf = async (
   controllers: ReadonlyArray<DefinedController>,
   kindOf: (kind: string) => Promise<Kind>,
-  { leaseNamespace, admission }: RulesOptions = {},
+  { leaseNamespace }: RulesOptions = {},
 ): Promise<ReadonlyArray<ScopedRules>> => {
   const rights = new RuleSet()
   const allow = (kind: Kind, given: string | undefined, verbs: ReadonlyArray<string>, subresource = ""): void => {
@@ -54,20 +52,17 @@ export const rulesOf = async (
     allow(kinds.events, namespace, ["create", "patch"])
   }
   if (leaseNamespace !== undefined) allow(kinds.leases, leaseNamespace, ["get", "create", "update"])
-  if (admission !== undefined)
-    for (const { namespace, rules } of await webhookRulesOf(controllers, kindOf, admission))
-      for (const rule of rules) rights.allow(namespace, rule)
   return withoutReasons(rights)
 }
 
 const withoutReasons = (rights: RuleSet): ReadonlyArray<ScopedRules> =>
   rights.scopes().map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
 
-/** Rules for the registration of the webhooks of these controllers; none without any. */
+/** The rules that registering the webhooks of these controllers needs besides; none without any. */
 export const webhookRulesOf = async (
   controllers: ReadonlyArray<DefinedController>,
   kindOf: (kind: string) => Promise<Kind>,
-  { prefix = defaultPrefix, service }: Pick<AdmissionOptions, "prefix" | "service">,
+  { prefix = defaultPrefix, service }: Pick<WebhookAddress, "prefix" | "service">,
 ): Promise<ReadonlyArray<ScopedRules>> => {
   const rights = new RuleSet()
   const allow = ({ gvk: { group }, plural }: Kind, name: string, verbs: ReadonlyArray<string>, namespace?: string) =>

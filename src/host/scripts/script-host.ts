@@ -12,7 +12,7 @@ import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { ActorGone, type ActorSystem, CallDeadlineExceeded, type StartThread } from "../../runtime/index.ts"
 import type { AdmissionCall, AdmissionTerms } from "../admission/registration.ts"
-import type { ReviewReply } from "../admission/review-server.ts"
+import type { ReviewRequest } from "../admission/review-server.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
@@ -22,7 +22,7 @@ import { PassedCredentials } from "../identity/passed-credentials.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { ModuleSource } from "../modules/module-listing.ts"
 import { ScriptPlace } from "./script-place.ts"
-import { notRunning, type ScriptThreadReport } from "./thread/script-thread-interface.ts"
+import type { ScriptThreadReport } from "./thread/script-thread-interface.ts"
 import { WatchGrants } from "./watch-grants.ts"
 
 interface ScriptHostOptions {
@@ -152,27 +152,19 @@ export class ScriptHost {
     await settled.promise
   }
 
-  /**
-   * Answers a review of the API server with a function of a script's controller. Never rejects: a script that does not run, or whose thread does not
-   * respond in the time of the controller, is answered with an error that names it.
-   */
-  async review(
-    module: string,
-    { controller, timeoutMs }: Pick<AdmissionTerms, "controller" | "timeoutMs">,
-    call: AdmissionCall,
-    body: string,
-  ): Promise<ReviewReply> {
-    const place = this.#scripts.get(module)?.place
-    if (place === undefined) return notRunning(module)
-    try {
-      return await ask(place.supervisor.call("review", { module, controller, call, body }, timeoutMs + graceMs))
-    } catch (cause) {
-      if (!(cause instanceof CallDeadlineExceeded)) return notRunning(module)
-      return {
-        status: 500,
-        text: `controller ${controller} of module ${module} is busy for more than ${timeoutMs} ms\n`,
-      }
-    }
+  /** The response to a review, of a script's controller. Rejects with an Error that names what has not answered: a thread may be busy, or gone. */
+  async review(module: string, terms: AdmissionTerms, call: AdmissionCall, request: ReviewRequest): Promise<object> {
+    const { controller, timeoutMs } = terms
+    const asked = this.#scripts
+      .get(module)
+      ?.place?.supervisor.call("review", { module, controller, call, request }, timeoutMs + graceMs)
+    const notRunning = { problem: `module ${module} of the controller host does not run at present` }
+    const busy = { problem: `controller ${controller} of module ${module} is busy for more than ${timeoutMs} ms` }
+    const answer = await (asked === undefined ? Promise.resolve(notRunning) : ask(asked)).catch((error: unknown) =>
+      error instanceof CallDeadlineExceeded ? busy : notRunning,
+    )
+    if ("problem" in answer) throw new Error(answer.problem)
+    return answer.response
   }
 
   /** Ends a script, if there is one of that name. Resolves when its runs have ended or their time is over. */

@@ -68,7 +68,7 @@ const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
     place.tag === "image" ? imageDirectory : moduleDirectory,
     `--listen=${bracketed(bind)}:${hostPort}`,
     `--workers=${workers}`,
-    ...(servesWebhooks(settings) ? [`--webhook-service=${namespace}/${name}:${webhookPort}`] : []),
+    ...(servesWebhooks(settings) ? [`--webhook-address=${name}.${namespace}.svc:${webhookPort}`] : []),
     ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
   ]
 }

@@ -121,17 +121,10 @@ const webhookManifests = (settings: HostSettings): ReadonlyArray<Manifest> => {
   const metadata = metadataOf(settings)
   const ports = [{ name: "webhooks", port: webhookPort, targetPort: webhookPort, protocol: "TCP" }]
   const text = "The host makes the certificate, and may not create Secrets: that right cannot be limited to a name."
+  const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque" }
   return [
     manifest({ apiVersion: "v1", kind: "Service", metadata, spec: { selector: selectorOf(settings), ports } }),
-    manifest(
-      {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { ...metadata, name: secretName(settings.name) },
-        type: "Opaque",
-      },
-      { path: ["type"], text },
-    ),
+    manifest({ ...secret, metadata: { ...metadata, name: secretName(settings.name) } }, { path: ["type"], text }),
   ]
 }
 
@@ -144,10 +137,8 @@ export const hostManifestsFor = (settings: HostSettings): ReadonlyArray<Manifest
   ...webhookManifests(settings),
   hostDeployment(settings),
   controllersNetworkPolicy(metadataOf(settings), {
-    ...settings,
-    port: hostPort,
+    ...{ ...settings, port: hostPort, programs: "scripts" },
     webhookPort: servesWebhooks(settings) ? webhookPort : undefined,
-    programs: "scripts",
   }),
   ...(settings.monitoring
     ? [podMonitor(metadataOf(settings)), prometheusRule(metadataOf(settings), "kubereel-host", alerts)]

@@ -7,7 +7,8 @@
  */
 import type { HttpStream, ResponseHandler, Transport } from "../../kube/index.ts"
 
-import { type LocalAnswer, type LocalRequest, LocalTransport, type Sandbox } from "../../sandbox/index.ts"
+import { type LocalRequest, LocalTransport, type Sandbox } from "../../sandbox/index.ts"
+import type { Witness } from "../journal/witness.ts"
 import type { VirtualClock } from "./virtual-clock.ts"
 
 interface TrafficOptions {
@@ -16,7 +17,7 @@ interface TrafficOptions {
   /** ms. */
   readonly latencyMs: number
   /** Carries out a write; called within it, so that what it changes can be told. */
-  readonly around: (participant: string, request: LocalRequest, carryOut: () => LocalAnswer) => LocalAnswer
+  readonly around: Witness["around"]
 }
 
 export class Traffic {
@@ -50,7 +51,7 @@ export class Traffic {
     const server = {
       endpoint: sandbox.endpoint,
       connect: () => sandbox.connect(),
-      request: (request: LocalRequest) => around(participant, request, () => sandbox.request(request) as LocalAnswer),
+      request: (request: LocalRequest) => around(participant, request, () => sandbox.request(request)),
     }
     const transport = new LocalTransport(server, participant, { isInMemory: true, timers: clock })
     this.#transports.push(transport)

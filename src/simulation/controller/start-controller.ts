@@ -161,7 +161,7 @@ export const startSimulationController = async (options: SimulationControllerOpt
     statistics: () => running.statistics(),
     enqueue: (controller, key) => running.enqueue(controller, key),
     missingWebhooks: [],
-    review: (controller, call, body) => running.review(controller, call, body),
+    review: (controller, call, request) => running.review(controller, call, request),
     close,
     [Symbol.asyncDispose]: close,
   }

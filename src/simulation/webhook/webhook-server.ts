@@ -2,12 +2,10 @@
  * The HTTPS server that an API server asks about pods, with `POST` to one path. A review is always answered with
  * "allowed"; what goes wrong costs the pod its patch. What is no review is refused, and said.
  */
-import { mostBytes, ReviewServer, type ServerCertificate } from "../../host/index.ts"
+import { allowedWith, type ReviewRequest, ReviewServer, type ServerCertificate } from "../../host/index.ts"
 import { isRecord } from "../../is-record.ts"
 import type { Pod } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-
-// AdmissionReview of `admission.k8s.io/v1`: what an API server asks of a webhook, and the answer.
 
 /** One request of an API server about a Pod. */
 export interface PodReview {
@@ -30,44 +28,23 @@ export interface PatchOperation {
   readonly value: unknown
 }
 
-/** Why a body is not a review; the text is for the server's log. */
-type ReviewProblem = { readonly problem: string }
-
-/** Reads a request: the review of a Pod, the UID of a request about anything else, or what is wrong with it. `undefined`: a body that is too long. */
-export const readReview = (body: string | undefined): PodReview | { readonly uid: string } | ReviewProblem => {
-  if (body === undefined) return { problem: `the body has more than ${mostBytes} bytes` }
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return { problem: "the body is not JSON" }
-  }
-  if (!isRecord(value) || value.kind !== "AdmissionReview" || value.apiVersion !== reviewVersion)
-    return { problem: `the body is not an AdmissionReview of ${reviewVersion}` }
-  const { request } = value
-  if (!isRecord(request) || typeof request.uid !== "string" || request.uid === "")
-    return { problem: "the review has no request" }
-  const { uid, operation, namespace, object, oldObject, dryRun } = request
+/** The review of a Pod; `undefined`: the request is about anything else. */
+const podReviewIn = ({
+  uid,
+  operation,
+  namespace,
+  object,
+  oldObject,
+  dryRun,
+}: ReviewRequest): PodReview | undefined => {
   const isAboutPod = (operation === "CREATE" || operation === "UPDATE") && isPod(object)
-  if (!isAboutPod || typeof namespace !== "string") return { uid }
+  if (!isAboutPod || typeof namespace !== "string") return undefined
   const before = operation === "UPDATE" && isPod(oldObject) ? oldObject : undefined
-  return { uid, operation, namespace, pod: object, before, isDryRun: dryRun === true }
+  return { uid: String(uid), operation, namespace, pod: object, before, isDryRun: dryRun === true }
 }
 
 const isPod = (value: unknown): value is Pod =>
   isRecord(value) && value.kind === "Pod" && isRecord(value.metadata) && isRecord(value.spec)
-
-const reviewVersion = "admission.k8s.io/v1"
-
-/** Always allows: a replay changes pods and rejects none. */
-const answerReview = (uid: string, patch: ReadonlyArray<PatchOperation>): string => {
-  const changed = patch.length > 0 && {
-    patchType: "JSONPatch",
-    patch: Buffer.from(JSON.stringify(patch)).toString("base64"),
-  }
-  const response = { uid, allowed: true, ...changed }
-  return JSON.stringify({ apiVersion: reviewVersion, kind: "AdmissionReview", response })
-}
 
 /** `review`: what to change in a pod; may reject, which costs the pod its patch. */
 interface WebhookServerOptions {
@@ -86,15 +63,14 @@ interface WebhookServerOptions {
 export const startWebhookServer = (options: WebhookServerOptions): Promise<ReviewServer> =>
   ReviewServer.start({
     ...options,
-    serves: (path) => path === options.path,
-    answer: async (_path, body) => {
-      const review = readReview(body)
-      if ("problem" in review) {
-        options.onProblem(`a review was refused: ${review.problem}`)
-        return { status: body === undefined ? 413 : 400, text: `${review.problem}\n` }
-      }
-      return { status: 200, text: answerReview(review.uid, "pod" in review ? await patch(review, options) : []) }
-    },
+    at: (path) =>
+      path === options.path
+        ? async (request) => {
+            // Always allowed: a replay changes pods and rejects none.
+            const review = podReviewIn(request)
+            return allowedWith(review === undefined ? [] : await patch(review, options))
+          }
+        : undefined,
   })
 
 const patch = async (review: PodReview, options: WebhookServerOptions): Promise<ReadonlyArray<PatchOperation>> => {

@@ -1,5 +1,7 @@
 /** Controllers that validate and mutate, asked by a sandbox over real HTTPS. */
+import fc from "fast-check"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import { answerReview, readReview } from "../../../src/host/admission/review-server.ts"
 import {
   type ControllerDefinition,
   defineController,
@@ -9,6 +11,7 @@ import {
 } from "../../../src/host/controllers.ts"
 import { ApiClient, type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 
@@ -105,8 +108,8 @@ describe("A controller that validates", { timeout: patient(20_000) }, () => {
     await run({
       ...colours,
       admission: { operations: ["CREATE", "UPDATE", "DELETE"] },
-      validate: ({ operation, object, oldObject, namespace, userInfo, dryRun }) => {
-        asked.push([operation, object.data, oldObject?.data, namespace, userInfo.username, dryRun])
+      validate: ({ operation, object, oldObject, userInfo, dryRun }) => {
+        asked.push([operation, object.data, oldObject?.data, userInfo.username, dryRun])
       },
     })
     await client.create(configMaps, map("a", { n: "1" }), { dryRun: true })
@@ -115,10 +118,10 @@ describe("A controller that validates", { timeout: patient(20_000) }, () => {
     await client.patch(configMaps, { name: "a", namespace: "default" }, "merge", { data: { n: "2" } })
     await client.delete(configMaps, { name: "a", namespace: "default" })
     expect(asked).toEqual([
-      ["CREATE", { n: "1" }, undefined, "default", expect.any(String), true],
-      ["CREATE", { n: "1" }, undefined, "default", expect.any(String), false],
-      ["UPDATE", { n: "2" }, { n: "1" }, "default", expect.any(String), false],
-      ["DELETE", { n: "2" }, { n: "2" }, "default", expect.any(String), false],
+      ["CREATE", { n: "1" }, undefined, expect.any(String), true],
+      ["CREATE", { n: "1" }, undefined, expect.any(String), false],
+      ["UPDATE", { n: "2" }, { n: "1" }, expect.any(String), false],
+      ["DELETE", { n: "2" }, { n: "2" }, expect.any(String), false],
     ])
   })
 
@@ -229,11 +232,8 @@ describe("A controller that mutates", { timeout: patient(20_000) }, () => {
 describe("The webhooks of a process", { timeout: patient(20_000) }, () => {
   test("are refused without an address, and without a function", async () => {
     await expect(run(colours, { admission: undefined })).rejects.toThrow(/colours.*set admission in the options/)
-    expect(() => defineController({ name: "none", for: "v1.Pod" })).toThrow("none of reconcile, validate, mutate")
+    expect(() => defineController({ name: "none", for: "v1.Pod" })).toThrow("no reconcile, validate, mutate or convert")
     expect(() => defineController({ ...colours, admission: { timeoutMs: 60_000 } })).toThrow("from 1 to 29000")
-    expect(() => defineController({ name: "a", for: "v1.Pod", reconcile: () => undefined, admission: {} })).toThrow(
-      "neither validate nor mutate",
-    )
   })
 
   test("share a certificate in a Secret, over restarts too, and one that is about to end is renewed without a gap", async () => {
@@ -274,20 +274,13 @@ ${authority}`),
   })
 })
 
-test("A review can be answered by a server of one's own", async () => {
-  const running = await run(colours)
-  const request = { uid: "u", operation: "CREATE", object: map("a", { colour: "red" }), userInfo: { username: "x" } }
-  const review = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request })
-  const { status, text } = await running.review("colours", "validate", review)
-  expect([status, JSON.parse(text).response]).toEqual([
-    200,
-    {
-      uid: "u",
-      allowed: false,
-      status: { status: "Failure", reason: "Forbidden", code: 403, message: "red is not allowed" },
-    },
-  ])
-  expect((await running.review("colours", "validate", "nonsense")).status).toBe(400)
+test("any JSON is a review or is refused with a reason", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.string(), (json, text) => {
+      for (const body of [json, text]) expect(readReview(body)).toHaveProperty("problem")
+    }),
+    { numRuns: rounds(200) },
+  )
 })
 
 test("A controller converts objects between two versions, and what it throws fails the conversion by name", async () => {
@@ -337,8 +330,9 @@ test("A controller converts objects between two versions, and what it throws fai
     },
   })
   const asked = async (desiredAPIVersion: string, ...objects: ReadonlyArray<object>) => {
-    const review = { request: { uid: "u", desiredAPIVersion, objects } }
-    const { text } = await running.review("widgets", "convert", JSON.stringify(review))
+    const request = { uid: "u", desiredAPIVersion, objects }
+    const body = JSON.stringify({ apiVersion: "apiextensions.k8s.io/v1", kind: "ConversionReview", request })
+    const { text } = await answerReview(body, (given) => running.review("widgets", "convert", given))
     return JSON.parse(text)
   }
   const [one, two] = [1, 2].map((size) => ({

@@ -68,7 +68,7 @@ describe("webhooks", () => {
     })
     expect(of("Secret")).toMatchObject({ metadata: { name: "rules-webhooks", namespace: "hosts" } })
     expect(of("Secret")).not.toHaveProperty("data")
-    expect(JSON.stringify(of("Deployment"))).toContain("--webhook-service=hosts/rules:9443")
+    expect(JSON.stringify(of("Deployment"))).toContain("--webhook-address=rules.hosts.svc:9443")
     expect(of("NetworkPolicy")).toMatchObject({ spec: { ingress: [{ ports: [{ protocol: "TCP", port: 9443 }] }] } })
     const { ClusterRole: cluster, "Role/hosts": own } = granted(found, "hosts", "rules")
     const configurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]

@@ -11,16 +11,18 @@ import {
   type ModuleSource,
   provideScriptLibrary,
   RuleSet,
-  type RulesOptions,
   rulesOf,
   type ScopedRules,
   ScriptRefused,
+  type WebhookAddress,
   webhookRulesOf,
 } from "../../../host/index.ts"
 import type { ModuleNeeds, Resolve } from "../../../k8s/index.ts"
 import type { Discovery, Kind } from "../../../kube/index.ts"
 import { parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
+
+type WebhookNames = Pick<WebhookAddress, "prefix" | "service">
 
 /** What was read; nothing is to be printed if there are problems. */
 export interface DirectoryNeeds {
@@ -37,7 +39,7 @@ export interface DirectoryNeeds {
 export const readModuleNeeds = async (
   directory: string,
   resolve: Resolve,
-  admission: NonNullable<RulesOptions["admission"]>,
+  admission: WebhookNames,
 ): Promise<DirectoryNeeds> => {
   const listing = await listModules(fileSystem, directory)
   if (Result.isFailure(listing)) return nothing(`${directory} cannot be read: ${listing.failure}`)
@@ -90,7 +92,7 @@ const rightsOf = async (
   source: ModuleSource,
   controllers: ReadonlyArray<DefinedController>,
   resolve: Resolve,
-  admission: NonNullable<RulesOptions["admission"]>,
+  admission: WebhookNames,
   problem: (text: string) => void,
 ): Promise<Pick<ModuleNeeds, "rights" | "webhooks">> => {
   const rights = new RuleSet()

@@ -21,9 +21,10 @@ import {
   type ObjectBase,
   type WatchPolicy,
 } from "../../../kube/index.ts"
+import { messageOf } from "../../../message-of.ts"
 import { AdmissionServer } from "../../admission/admission-server.ts"
-import type { AdmissionCall, AdmissionOptions } from "../../admission/registration.ts"
-import type { ReviewReply } from "../../admission/review-server.ts"
+import type { AdmissionCall, WebhookAddress } from "../../admission/registration.ts"
+import type { ReviewRequest } from "../../admission/review-server.ts"
 import type { SharedAccess } from "../access/controller-cluster.ts"
 import { EventRecorder } from "../access/event-recorder.ts"
 import { KindResolver } from "../access/kind-resolver.ts"
@@ -31,7 +32,7 @@ import { type CacheSource, informerSource, SharedCaches } from "../access/shared
 import { admissionTermsOf } from "../define-admission.ts"
 import type { DefinedController } from "../define-controller.ts"
 import { InvalidControllerError } from "../errors.ts"
-import { answerReview } from "./answer-review.ts"
+import { answerRequest } from "./answer-request.ts"
 import { ControllerRun } from "./controller-run.ts"
 import type { ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import type { CheckpointLocation } from "./durable-progress.ts"
@@ -52,11 +53,8 @@ export interface RunOptions {
    * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
    */
   readonly checkpoint?: CheckpointLocation | undefined
-  /**
-   * Where the webhooks of controllers with `validate`, `mutate` or `convert` are served; they are refused without it. Every process that runs the controllers
-   * serves them, whichever has the lead.
-   */
-  readonly admission?: AdmissionOptions | undefined
+  /** Where webhooks are served, whichever process has the lead; controllers with `validate`, `mutate` or `convert` are refused without it. `review`: nowhere but by {@link RunningControllers.review}. */
+  readonly admission?: WebhookAddress | "review" | undefined
   /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
   readonly shutdownTimeoutMs?: number | undefined
   /** Closes the controllers when it is aborted. */
@@ -84,10 +82,8 @@ export interface RunningControllers extends AsyncDisposable {
   statistics(): ReadonlyArray<ControllerStatistics>
   /** Controllers of which the API server does not know all webhooks yet. */
   readonly missingWebhooks: ReadonlyArray<string>
-  /**
-   * Answers a review as the webhooks do, for a server of one's own. `body`: an AdmissionReview or a ConversionReview as JSON. Never rejects.
-   */
-  review(controller: string, call: AdmissionCall, body: string): Promise<ReviewReply>
+  /** Returns the response to the request of a review, as the webhooks do, without its UID. Rejects with an Error that names the controller. */
+  review(controller: string, call: AdmissionCall, request: ReviewRequest): Promise<object>
   /** Queues an object, as a change of it would: for causes outside of the cluster. Throws RangeError for an unknown controller. */
   enqueue(controller: string, key: string): void
   close(): Promise<void>
@@ -111,12 +107,9 @@ const toStandardError = (detail: string): void => void process.stderr.write(`${d
 /** Throws {@link InvalidControllerError} for controllers that cannot run together. */
 export const checkTogether = (
   controllers: ReadonlyArray<DefinedController>,
-  {
-    leaderElection,
-    checkpoint,
-    admission,
-  }: Pick<RunOptions, "leaderElection" | "checkpoint"> & { admission?: unknown },
+  options: Pick<RunOptions, "leaderElection" | "checkpoint"> & { readonly admission?: unknown },
 ): void => {
+  const { leaderElection, checkpoint, admission } = options
   const names = controllers.map(({ name }) => name)
   const double = names.find((name, index) => names.indexOf(name) !== index)
   if (double !== undefined)
@@ -132,7 +125,7 @@ export const checkTogether = (
     throw new InvalidControllerError({
       controller: asked.name,
       problem:
-        "it has webhooks, but there is no address for them: set admission in the options, or start reel host with --webhook-address or --webhook-service",
+        "it has webhooks, but there is no address for them: set admission in the options, or start reel host with --webhook-address",
     })
   const problem = leaderElection && electionTimes(leaderElection).problem
   if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
@@ -240,27 +233,30 @@ class ControllerGroup implements RunningControllers {
     return this.#admission?.missing ?? []
   }
 
-  async review(controller: string, call: AdmissionCall, body: string): Promise<ReviewReply> {
+  async review(controller: string, call: AdmissionCall, request: ReviewRequest): Promise<object> {
     const run = this.#runs.find((one) => one.controller.name === controller)
-    if (run === undefined) return { status: 404, text: `there is no controller ${controller}\n` }
+    if (run === undefined) throw new Error(`there is no controller ${controller}`)
     const cached = <T extends ObjectBase>(kind: string) => run.cached<T>(kind)
-    return answerReview(run.controller, call, body, { cached, clock: this.#clock, trouble: this.#trouble })
+    return answerRequest(run.controller, call, request, { cached, clock: this.#clock }).catch((error: unknown) => {
+      this.#trouble(messageOf(error))
+      throw error
+    })
   }
 
-  /** Serves the webhooks, until it is closed. Rejects with the error of the socket. */
-  async serve(admission: AdmissionOptions): Promise<void> {
-    const server = await AdmissionServer.start({
-      client: this.#access.api,
-      clock: this.#clock,
-      admission,
-      answer: (_owner, { controller }, call, body) => this.review(controller, call, body),
-      trouble: this.#trouble,
-    })
-    this.#admission = server
-    server.set(
-      "",
-      this.#runs.flatMap(({ controller }) => admissionTermsOf(controller) ?? []),
-    )
+  /** Serves the webhooks, until it is closed. Rejects with the error of the socket; then it is closed. */
+  async serve(address: WebhookAddress): Promise<void> {
+    const [client, clock, trouble] = [this.#access.api, this.#clock, this.#trouble]
+    try {
+      this.#admission = await AdmissionServer.start({
+        ...{ client, clock, trouble, address },
+        answer: (_owner, { controller }, call, request) => this.review(controller, call, request),
+      })
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+    const terms = this.#runs.flatMap(({ controller }) => admissionTermsOf(controller) ?? [])
+    this.#admission.set("", terms)
   }
 
   close(): Promise<void> {
@@ -291,7 +287,7 @@ class ControllerGroup implements RunningControllers {
 
   async #close(): Promise<void> {
     this.#stopping.abort()
-    await this.#admission?.close()
+    await this.#admission?.[Symbol.asyncDispose]()
     const limitMs = this.#shutdownTimeoutMs
     const allEnded = await this.#within(Promise.all(this.#runs.map((run) => run.end(limitMs))), limitMs + abortedMs)
     this.#reportRunning(`is given up after ${limitMs} ms`)
@@ -343,16 +339,10 @@ export const runControllers = async (
   options: RunOptions = {},
 ): Promise<RunningControllers> => {
   checkTogether(controllers, options)
-  const { server, kubeconfig, context, admission } = options
-  const credentials: Pick<Credentials, "defaultNamespace"> =
-    server === undefined ? await loadCredentials({ kubeconfig, context }) : { defaultNamespace: "default" }
-  const { defaultNamespace } = credentials
-  const group = startControllers(controllers, options, server ?? (credentials as Credentials), { defaultNamespace })
-  try {
-    if (admission !== undefined) await group.serve(admission)
-  } catch (error) {
-    await group.close()
-    throw error
-  }
+  const { server: given, kubeconfig, context, admission } = options
+  const server: Credentials | NonNullable<typeof given> = given ?? (await loadCredentials({ kubeconfig, context }))
+  const defaultNamespace = given === undefined ? (server as Credentials).defaultNamespace : "default"
+  const group = startControllers(controllers, options, server, { defaultNamespace })
+  if (typeof admission === "object") await group.serve(admission)
   return group
 }

@@ -1,8 +1,8 @@
 /** The interface of a script thread: a thread that runs the controllers of several scripts. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../../runtime/index.ts"
-import type { AdmissionTerms } from "../../admission/registration.ts"
-import type { ReviewReply } from "../../admission/review-server.ts"
+import type { AdmissionCall, AdmissionTerms } from "../../admission/registration.ts"
+import type { ReviewRequest } from "../../admission/review-server.ts"
 import type { ControllerStatistics } from "../../controller/run/controller-statistics.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 import { PassedEndpoint } from "../../executor/given-credentials.ts"
@@ -37,22 +37,15 @@ export type ScriptAssignment = typeof Assignment.Type
 const Controllers = Schema.declare((_: unknown): _ is ReadonlyArray<ControllerStatistics> => true)
 
 const Terms = Schema.declare((_: unknown): _ is ReadonlyArray<AdmissionTerms> => true)
-const Reply = Schema.declare((_: unknown): _ is ReviewReply => true)
+export type ReviewCall = { module: string; controller: string; call: AdmissionCall; request: ReviewRequest }
+const Review = Schema.declare((_: unknown): _ is ReviewCall => true)
+const Reply = Schema.declare((_: unknown): _ is { response: object } | { problem: string } => true)
 
 const scriptThreadControl = {
   /** Loads a script and starts its controllers. Returns the webhooks that they need. */
   start: { payload: Assignment, success: Terms, error: ScriptRefused },
   /** Answers a review of the API server with a function of a controller. */
-  review: {
-    payload: Schema.Struct({
-      module: Schema.String,
-      controller: Schema.String,
-      call: Schema.Literals(["validate", "mutate", "convert"]),
-      body: Schema.String,
-    }),
-    success: Reply,
-    error: Schema.Never,
-  },
+  review: { payload: Review, success: Reply, error: Schema.Never },
   /** Lets the script's current runs end; without effect if it is not there. */
   stop: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   /** What its requests use from now on; those that were refused with the former ones are sent once more. Without effect for unknown modules. */
@@ -82,12 +75,6 @@ const scriptThreadControl = {
   },
 } as const
 export type ScriptThreadControl = typeof scriptThreadControl
-
-/** The answer to a review for a module that does not run now. Of a 503, API servers do not show the text. */
-export const notRunning = (module: string): ReviewReply => ({
-  status: 500,
-  text: `module ${module} of the controller host does not run at present\n`,
-})
 
 /** What a script thread reports to the main thread; all rare. */
 export type ScriptThreadReport =

@@ -8,8 +8,7 @@ import type { Clock } from "../../../clock.ts"
 import type { ApiEndpoint } from "../../../kube/index.ts"
 import { formatGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
-import type { AdmissionCall, AdmissionTerms } from "../../admission/registration.ts"
-import type { ReviewReply } from "../../admission/review-server.ts"
+import type { AdmissionTerms } from "../../admission/registration.ts"
 import { StateDirectoryMissing } from "../../checkpoint/checkpoint.ts"
 import {
   type Acquired,
@@ -25,7 +24,7 @@ import type { Delivery } from "../../hub/deliveries.ts"
 import { HubSource, watchRequestOf } from "./hub-source.ts"
 import { loadScript, ScriptRefused } from "./load-script.ts"
 import type { Pulse } from "./script-thread-actor.ts"
-import { notRunning, type ScriptAssignment, type ScriptThreadReport } from "./script-thread-interface.ts"
+import type { ReviewCall, ScriptAssignment, ScriptThreadReport } from "./script-thread-interface.ts"
 
 interface ScriptThreadOptions {
   readonly clock: Clock
@@ -98,10 +97,14 @@ export class ScriptThread {
     }
   }
 
-  async review(module: string, controller: string, call: AdmissionCall, body: string): Promise<ReviewReply> {
+  /** Never rejects. */
+  async review({ module, controller, call, request }: ReviewCall): Promise<{ response: object } | { problem: string }> {
     const ended = this.#options.pulse.begin()
     try {
-      return await (this.#scripts.get(module)?.running.review(controller, call, body) ?? notRunning(module))
+      const response = await this.#scripts.get(module)?.running.review(controller, call, request)
+      return response === undefined ? { problem: `module ${module} does not run` } : { response }
+    } catch (error) {
+      return { problem: messageOf(error) }
     } finally {
       ended()
     }
