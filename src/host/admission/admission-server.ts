@@ -130,20 +130,23 @@ export class AdmissionServer {
     const { clock, trouble } = this.#options
     const { signal } = this.#stopping
     let told = ""
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
+    let shown: string | undefined
+    while (!signal.aborted) {
       this.#wake = new AbortController()
       const problems: string[] = []
       const attempt = (what: string, work: () => Promise<void>): Promise<void> =>
         work().catch((error: unknown) => void problems.push(`${what}: ${messageOf(error)}`))
-      const before = this.#certificate.held
       await attempt("the certificate of the webhooks", async () => void (await this.#certificate.current()))
       const { held } = this.#certificate
       if (problems.length === 0) {
+        // Nobody trusts the one that was made at the start, unless it is this one.
+        if (shown === undefined) this.#server?.replaceCertificate(held)
+        shown ??= held.certificate
         for (const entry of [...this.#entries.values()])
           await attempt(`webhooks of controller ${entry.terms.controller}`, () => this.#register(entry, held.authority))
-        // Nobody trusts the first one, unless it is this one.
-        if (held.certificate !== before.certificate && !isFirst) await pause(clock, settleMs, signal)
-        this.#server?.replaceCertificate(held)
+        if (held.certificate !== shown) await pause(clock, settleMs, signal)
+        if (held.certificate !== shown) this.#server?.replaceCertificate(held)
+        shown = held.certificate
       }
       if (problems.join() !== told && !signal.aborted) for (const problem of problems) trouble(problem)
       told = problems.join()

@@ -1,6 +1,8 @@
 /** Controllers that validate and mutate, asked by a sandbox over real HTTPS. */
+import { connect } from "node:tls"
 import fc from "fast-check"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import { type Clock, systemClock } from "../../../src/clock.ts"
 import { answerReview, readReview } from "../../../src/host/admission/review-server.ts"
 import {
   type ControllerDefinition,
@@ -11,6 +13,7 @@ import {
 } from "../../../src/host/controllers.ts"
 import { ApiClient, type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { freePort } from "../../blob/server-process.ts"
 import { rounds } from "../../harness/effort.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
@@ -255,13 +258,55 @@ describe("The webhooks of a process", { timeout: patient(20_000) }, () => {
     await first.close()
     expect([secret(), bundle()]).toEqual([before, authority])
     const later = Date.now() * 1000 + 65 * 86_400_000_000
-    const { systemClock } = await import("../../../src/clock.ts")
     await run(colours, { admission, clock: { ...systemClock, wallMicros: () => later } })
     expect(secret()).not.toEqual(before)
     expect(
       bundle().endsWith(`-
 ${authority}`),
     ).toBe(true)
+  })
+
+  test("are reached through their Service, by its name", async () => {
+    const port = await freePort()
+    const labels = { app: "colours" }
+    const status = { podIP: "127.0.0.1", conditions: [{ type: "Ready", status: "True" }] }
+    const spec = { selector: labels, ports: [{ port: 443, targetPort: port }] }
+    sandbox.put("v1.Namespace", { metadata: { name: "host", labels: { "kubernetes.io/metadata.name": "host" } } })
+    sandbox.put("v1.Service", { metadata: { name: "colours", namespace: "host" }, spec } as never)
+    sandbox.put("v1.Pod", { metadata: { name: "colours", namespace: "host", labels }, spec: {}, status } as never)
+    const service = { namespace: "host", name: "colours", port: 443 }
+    await run(colours, { admission: { listen: { address: "127.0.0.1", port }, host: "", service } })
+    await expect(create("a", { colour: "red" })).rejects.toThrow("denied the request: red is not allowed")
+  })
+
+  test("get another certificate while they are served, and no write is missed", async () => {
+    // The machine's own clock judges certificates, so this one begins in the past.
+    let offsetMicros = -70 * 86_400_000_000
+    const clock: Clock = {
+      ...systemClock,
+      wallMicros: () => systemClock.wallMicros() + offsetMicros,
+      // The long waits, between two looks and until API servers know an authority, take no time.
+      after: (ms, action) => systemClock.after(ms >= 10_000 ? 20 : ms, action),
+    }
+    await run(colours, { clock })
+    const configuration = () => JSON.stringify(sandbox.get(validating, "", "kubereel-colours"))
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(configuration())?.[1])
+    const daysLeft = () =>
+      new Promise<number>((resolve, reject) => {
+        const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {
+          resolve(Math.round((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000))
+          socket.destroy()
+        }).on("error", reject)
+      })
+    const before = configuration()
+    expect(await daysLeft()).toBe(20)
+    offsetMicros = 0
+    await eventually(async () => {
+      await expect(create("a", { colour: "red" })).rejects.toThrow("red is not allowed")
+      expect(await daysLeft()).toBe(90)
+    })
+    expect(configuration()).not.toBe(before)
+    await expect(create("a", { colour: "red" })).rejects.toThrow("red is not allowed")
   })
 
   test("of functions that a controller has no more are removed, and those of other controllers stay", async () => {
