@@ -176,7 +176,9 @@ class Run {
     // Made below: the sandbox asks only once there are objects.
     let feeder: Feeder | undefined
     const sandbox = await Sandbox.start({
-      ownWebhooks: ({ pathname }, body) => {
+      ownWebhooks: ({ hostname, pathname }, body) => {
+        // The seed may have others, which are called.
+        if (hostname !== ownHost) return undefined
         const [, name, call] = pathname.split("/")
         const asked = options.participants.find((one) => one.name === name)
         return answerReview(body, async (request) => asked?.review?.(call as AdmissionCall, request) ?? {})
@@ -350,13 +352,15 @@ class Run {
   }
 }
 
+const ownHost = "rehearsal"
+
 /** As a host would register them, at an address of this process. */
 const configurationsOf = (terms: AdmissionTerms): ReadonlyArray<KindedObject> =>
   (["validate", "mutate"] as const)
     .filter((call) => terms.calls.includes(call))
     .map((call) => {
       const kinds = terms.kinds.flatMap((kind) => guessedKind(kind, true) ?? [])
-      const url = `https://rehearsal/${terms.controller}/${call}`
+      const url = `https://${ownHost}/${terms.controller}/${call}`
       return {
         gvk: configurationKinds[call].gvk,
         object: configurationOf(call, terms, {}, kinds, { url }) as KindedObject["object"],
