@@ -4,6 +4,7 @@ import { readdir } from "node:fs/promises"
 import { systemClock } from "../clock.ts"
 import {
   AccessReviewer,
+  AdmissionServer,
   codeOf,
   ModuleDirectory,
   type ModuleFile,
@@ -11,6 +12,7 @@ import {
   startHostThread,
   TokenSource,
   WatchAccess,
+  type WebhookAddress,
 } from "../host/index.ts"
 import {
   ApiClient,
@@ -20,6 +22,7 @@ import {
   ResourceFinder,
   Reviews,
 } from "../kube/index.ts"
+import { messageOf } from "../message-of.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
@@ -41,6 +44,7 @@ import { type Condition, serveHost } from "./command-line/listening-server.ts"
 import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { clusterOptions, clusterVariables, logFormatOption } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
+import { parseAddress, webhookAddressOf } from "./command-line/webhook-address.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import type { MadeKind } from "./host-replay.ts"
@@ -151,6 +155,11 @@ const options = {
   ...clusterOptions,
   logFormat: logFormatOption,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
+  "webhook-address": optional(
+    "HOST:PORT",
+    "where the API server reaches this process, for scripts that validate, mutate or convert, which are refused without it; NAME.NAMESPACE.svc:PORT: a Service in front of its pods, which share a certificate in the Secret NAME-webhooks",
+    parseAddress,
+  ),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   "state-directory": optional(
     "DIRECTORY",
@@ -169,7 +178,7 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
   exitCodes: {
     failed:
-      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, the last run for some object failed, or what was reached differs from what was recorded or expected",
+      "DIRECTORY cannot be read, there is no usable kubeconfig, or an address cannot be listened on; with --replay: a file was refused, a module trapped, the last run for some object failed, or what was reached differs from what was recorded or expected",
     notPermitted: "the server refuses the credentials at the start",
     interrupted: "with --replay: Ctrl-C",
   },
@@ -239,7 +248,16 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     onTrouble: (problem) => problem !== undefined && say(problem.message),
   })
   const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
-  await using host = new ModuleHost({
+  const address = webhooksOf(given)
+  await using webhooks =
+    address &&
+    (await AdmissionServer.start({
+      ...{ client, clock: systemClock, address, trouble: say },
+      answer: (module, terms, call, request) => host.scripts.review(module, terms, call, request),
+    }).catch((error: unknown) => {
+      throw new CommandFailed(`webhooks cannot be served at port ${address.listen.port}: ${messageOf(error)}`)
+    }))
+  await using host: ModuleHost = new ModuleHost({
     endpoints: credentials,
     identityOf,
     version,
@@ -248,11 +266,12 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     random: Math.random,
     workers: given.workers,
     stateDirectory: given["state-directory"],
+    webhooks,
     checkWatch: (account, request) => access.check(account, request),
     onLog: (module, _stream, text) => line(module, text),
     onNote: note,
   })
-  using modules = new HostModules({ host, clock: systemClock, say })
+  using modules = new HostModules({ host, clock: systemClock, webhooks, say })
   const conditions = (): ReadonlyArray<Condition> => [
     ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
     {
@@ -260,6 +279,11 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       isMet: modules.isLoaded,
       detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
     },
+    ...(webhooks?.missing ?? []).map((name) => ({
+      name: `webhooks of ${name}`,
+      isMet: false,
+      detail: "not registered",
+    })),
   ]
   const metrics = async () => {
     const [statuses, requests, scripts, hub] = await Promise.all([
@@ -288,6 +312,14 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   await stop.happened
   say("ending")
   return exitCodes.ok
+}
+
+/** In a cluster, names of what is registered begin with that of the Service: a second host has another one. */
+const webhooksOf = ({ listen, "webhook-address": given }: OptionValues<typeof options>): WebhookAddress | undefined => {
+  const [, name, namespace] = /^([^.]+)\.([^.]+)\.svc$/.exec(given?.host ?? "") ?? []
+  if (given === undefined || name === undefined || namespace === undefined) return given && webhookAddressOf(given)
+  const { host, port } = given
+  return { host, listen: { address: listen.host, port }, service: { namespace, name, port }, prefix: name }
 }
 
 /** The credentials of each module: its own ServiceAccount's, one source for all modules that share it, or the host's. */

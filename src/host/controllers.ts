@@ -47,9 +47,12 @@ export {
   TooManyRequestsError,
   UnauthorizedError,
 } from "../kube/index.ts"
+export type { AdmissionCall, WebhookAddress } from "./admission/registration.ts"
+export type { ReviewRequest } from "./admission/review-server.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
 export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
+export type { AdmissionDefinition, AdmissionRequest, Verdict } from "./controller/define-admission.ts"
 export {
   allOf,
   annotationsChanged,
@@ -81,7 +84,7 @@ export {
   removeCondition,
   setCondition,
 } from "./controller/objects/status-conditions.ts"
-export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
+export { type RulesOptions, rulesOf, webhookRulesOf } from "./controller/rbac-rules.ts"
 export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
 export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-statistics.ts"
 export type { CheckpointLocation } from "./controller/run/durable-progress.ts"

@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts"
 import type { EndpointSource } from "../kube/index.ts"
 import type { BackOffPolicy, RestartPolicy, StartThread } from "../runtime/index.ts"
+import type { AdmissionTerms } from "./admission/registration.ts"
 import { moduleBackOff } from "./dispatcher/module-lifecycle.ts"
 import type { WatchAnswer } from "./dispatcher/watch-registry.ts"
 import type { WatchRequest } from "./guest/abi-values.ts"
@@ -26,6 +27,8 @@ export interface ModuleHostOptions {
   readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
   /** Where modules that ask for a checkpoint keep it; they are refused without it. For one host at a time. */
   readonly stateDirectory?: string | undefined
+  /** Registers the webhooks of scripts' controllers. Absent: scripts that have any are refused. */
+  readonly webhooks?: { set(module: string, terms: ReadonlyArray<AdmissionTerms>): void } | undefined
   /** Absent members have the defaults of {@link defaultHostPolicy}. */
   readonly policy?: Partial<HostPolicy>
   /** `kubereel/<version>`. */

@@ -5,6 +5,19 @@
  * Guarantee: no change of an object is missed between two runs of a controller, also over a restart; a module that fails or loops delays itself only.
  */
 
+export { AdmissionServer } from "./admission/admission-server.ts"
+export { makeServerCertificate, type ServerCertificate } from "./admission/certificate.ts"
+export {
+  type AdmissionCall,
+  type AdmissionTerms,
+  certifiedHost,
+  clientConfigOf,
+  configurationKinds,
+  configurationOf,
+  secretName,
+  type WebhookAddress,
+} from "./admission/registration.ts"
+export { allowedWith, answerReview, type ReviewRequest, ReviewServer } from "./admission/review-server.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
 export { keyOf, type ObjectCache, objectKey } from "./cache/object-cache.ts"
 export { sameJson, stableText } from "./cache/same-json.ts"
@@ -12,6 +25,7 @@ export { SharedInformer } from "./cache/shared-informer.ts"
 export { Cluster } from "./cluster.ts"
 export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
 export { EventRecorder } from "./controller/access/event-recorder.ts"
+export { admissionTermsOf } from "./controller/define-admission.ts"
 export {
   type DefinedController,
   defineController,
@@ -19,7 +33,7 @@ export {
   type Reconciliation,
 } from "./controller/define-controller.ts"
 export { setCondition } from "./controller/objects/status-conditions.ts"
-export { rulesOf } from "./controller/rbac-rules.ts"
+export { rulesOf, webhookRulesOf } from "./controller/rbac-rules.ts"
 export { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "./controller/rule-set.ts"
 export type { ControllerStatistics } from "./controller/run/controller-statistics.ts"
 export { type RunningControllers, type RunOptions, runControllers } from "./controller/run/running-controllers.ts"

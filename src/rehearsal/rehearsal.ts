@@ -20,10 +20,12 @@ import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
 import type { Participant, Stage } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
+import { inOrder, isCustom, nameOf, trackedKinds } from "./feed/kind-names.ts"
 import type { ExpectedState, ObjectState } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
+import { answerOwn, configurationsOf } from "./stage/own-webhooks.ts"
 import { type Disturbable, type Disturbance, type Schedule, textOfDisturbance } from "./stage/schedule.ts"
 import { Traffic } from "./stage/traffic.ts"
 import { type SeededRandomness, seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
@@ -227,7 +229,9 @@ class Run {
     const random = seededRandomness(options.randomSeed ?? 1)
     // Made below: the sandbox asks only once there are objects.
     let feeder: Feeder | undefined
+    let run: Run | undefined
     const sandbox = await Sandbox.start({
+      ownWebhooks: answerOwn(() => run?.#participants ?? []),
       clock,
       random,
       bookmarkInterval: 0,
@@ -244,24 +248,27 @@ class Run {
         audience?.recorded({ kind, namespace, name, bytes, isWhole }),
     })
     if (audience !== undefined) sandbox.observe(({ gvk, change }) => audience.reached(stateOf(gvk, change)))
-    const run = new Run(options, { time, clock, sandbox, feeder, random })
+    const begun = new Run(options, { time, clock, sandbox, feeder, random })
+    run = begun
     try {
       for (const kind of header?.kinds ?? []) known.add(kind)
-      for (const { gvk } of options.seed ?? []) run.#kinds.add(nameOf(gvk))
-      for (const kind of known) run.#kinds.add(kind.replace(/^\//, ""))
+      for (const { gvk } of options.seed ?? []) begun.#kinds.add(nameOf(gvk))
+      for (const kind of known) begun.#kinds.add(kind.replace(/^\//, ""))
       await options.pace?.(time)
-      await run.#step({ type: "start", objects: objects.length }, async () => {
-        run.#witness.seeded(() => {
+      await begun.#step({ type: "start", objects: objects.length }, async () => {
+        begun.#witness.seeded(() => {
           for (const { gvk, object } of inOrder(options.seed ?? [])) sandbox.put(gvk, object)
-          for (const change of objects) run.#feeder.seed(change)
+          for (const change of objects) begun.#feeder.seed(change)
+          for (const { terms } of options.participants)
+            for (const { gvk, object } of terms === undefined ? [] : configurationsOf(terms)) sandbox.put(gvk, object)
         })
         // A trace that does not say which kinds it has may have the kind later.
-        if (known.size > 0) run.#checkKinds()
-        await run.#begin(options.participants)
+        if (known.size > 0) begun.#checkKinds()
+        await begun.#begin(options.participants)
       })
-      return run
+      return begun
     } catch (error) {
-      await run.close()
+      await begun.close()
       throw error
     }
   }
@@ -494,26 +501,5 @@ const stateOf = (
  * silent watches deliver, so that this ends.
  */
 const mostSilentTimers = 100
-
 /** Turns of the event loop in which participants have to end; a run that never returns is given up then. */
 const closingTurns = 100_000
-
-const nameOf = (gvk: KindedObject["gvk"]): string =>
-  typeof gvk === "string" ? gvk : `${gvk.group === "" ? "" : `${gvk.group}/`}${gvk.version}.${gvk.kind}`
-
-/** Groups of Kubernetes itself have no dot, or end in `.k8s.io`. */
-const isCustom = (gvk: string): boolean => {
-  const { group } = parseGvk(gvk) ?? { group: "" }
-  return group.includes(".") && !group.endsWith(".k8s.io")
-}
-
-const inOrder = (objects: ReadonlyArray<KindedObject>): ReadonlyArray<KindedObject> => {
-  const kinds = inDependencyOrder(new Set(objects.map(({ gvk }) => nameOf(gvk))))
-  return kinds.flatMap((kind) => objects.filter(({ gvk }) => nameOf(gvk) === kind))
-}
-
-/** Of SimKube's configuration. */
-const trackedKinds = (config: Uint8Array): ReadonlyArray<string> => {
-  const { trackedObjects = {} } = JSON.parse(Buffer.from(config).toString()) as { readonly trackedObjects?: object }
-  return Object.keys(trackedObjects)
-}

@@ -19,7 +19,7 @@ import { QuotaBook } from "./writes/quotas.ts"
 import { WritableKinds, type WriteSurroundings } from "./writes/surroundings.ts"
 import { WebhookAdmission } from "./writes/webhook-attempts.ts"
 import { Webhooks } from "./writes/webhooks/webhook.ts"
-import { serviceEndpoints, WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
+import { type OwnWebhooks, serviceEndpoints, WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
 
 interface AssemblyOptions {
   readonly clock: Clock
@@ -27,6 +27,7 @@ interface AssemblyOptions {
   readonly format: JsonFormat
   readonly lifecycle: boolean
   readonly onTrouble: OnTrouble
+  readonly ownWebhooks?: OwnWebhooks | undefined
   /** Absent without authorization. */
   readonly authorization?: { readonly token: string; readonly users?: ReadonlyArray<SandboxUser> } | undefined
 }
@@ -46,7 +47,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   const documents = new OpenApiDocuments()
   const admission = new Admission(store, registry, lifecycle)
   const quotas = lifecycle ? new QuotaBook(store) : undefined
-  const webhooks = new WebhookCaller(clock, random, serviceEndpoints(store))
+  const webhooks = new WebhookCaller(clock, random, serviceEndpoints(store), options.ownWebhooks)
   const tokens = new AccountTokens(store, clock)
   const access = authorization && new Access(store, tokens, authorization.token, authorization.users)
   const around: WriteSurroundings = {

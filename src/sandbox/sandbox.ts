@@ -48,6 +48,7 @@ import { type Randomness, systemRandomness } from "./store/stamps.ts"
 import type { StoreBackend } from "./store-backend.ts"
 import { receiveWrite } from "./writes/request/write-request.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
+import type { OwnWebhooks } from "./writes/webhooks/webhook-caller.ts"
 
 /** Garbage collection by ownerReferences and nothing else, for a store whose objects also come from elsewhere. */
 export interface PartialLifecycle {
@@ -80,6 +81,8 @@ export interface SandboxOptions extends FaultyServerOptions {
    * Default false: only requested changes happen, as in an API server by itself.
    */
   readonly lifecycle?: boolean | PartialLifecycle
+  /** Answers reviews for URLs of admission webhooks in this process, in place of a request. Default: none. */
+  readonly ownWebhooks?: OwnWebhooks | undefined
   /** The source of UIDs and generated names. Default: the machine's. */
   readonly random?: Randomness
   /** Revision before the first change. Default 1000, so that a restore can go back to a lower one. */
@@ -173,6 +176,7 @@ export class Sandbox {
       format,
       lifecycle: lifecycle === true,
       onTrouble,
+      ownWebhooks: options.ownWebhooks,
       ...(authorization !== undefined && token !== undefined && { authorization: { token, ...(users && { users }) } }),
     })
     const listening = { ...options, ...(token !== undefined && { token }) }

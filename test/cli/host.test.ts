@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { hostCommand } from "../../src/cli/host.ts"
 import { Sandbox, writeKubeconfig } from "../../src/sandbox/index.ts"
+import { freePort } from "../blob/server-process.ts"
 import { eventually } from "../harness/eventually.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
@@ -24,11 +25,11 @@ let terminal: CapturedTerminal
 let modules: string
 let ended: Promise<number>
 
-const start = async (...words: ReadonlyArray<string>): Promise<void> => {
+const start = async (...more: ReadonlyArray<string>): Promise<void> => {
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
   ended = hostCommand(() => import("../../src/cli/host-replay.ts")).run(
-    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1", ...words],
+    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1", ...more],
     terminal,
   )
 }
@@ -125,6 +126,65 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   terminal.interrupt()
   expect(await ended).toBe(exitCodes.ok)
   expect(terminal.listeners()).toBe(0)
+})
+
+/** Refuses the colour; `body` runs first. */
+const validating = (colour: string, body = "") => `
+export default {
+  name: "colours", for: { kind: "v1.ConfigMap" }, owns: [], watches: [], reads: [], indexes: [], writes: [], concurrency: 1,
+  admission: { timeoutMs: 1000 },
+  validate: ({ object }) => {
+    ${body}
+    if (object.data?.colour === "${colour}") return "${colour} is not allowed"
+  },
+}
+`
+const configuration = () =>
+  sandbox.get("admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration", "", "kubereel-colours")
+const create = async (name: string, colour: string): Promise<string> => {
+  const body = JSON.stringify({ metadata: { name }, data: { colour } })
+  const headers = { "content-type": "application/json" }
+  const answer = await fetch(`${sandbox.url}/api/v1/namespaces/default/configmaps`, { method: "POST", headers, body })
+  return answer.ok ? "created" : ((await answer.json()) as { message: string }).message
+}
+
+test("serves the webhooks of scripts: replaced and hanging ones keep their policy, removed ones take it with them", {
+  timeout: patient(60_000),
+}, async () => {
+  write("colours.yaml", "name: colours\n")
+  write("colours.js", validating("red"))
+  await start("--webhook-address", `127.0.0.1:${await freePort()}`)
+  await says(/module colours started/)
+  await eventually(async () => expect((await served("/readyz?verbose")).status).toBe(200))
+  expect(await create("a", "red")).toBe(
+    'admission webhook "validate.colours.kubereel.dev" denied the request: red is not allowed',
+  )
+  expect(await create("a", "blue")).toBe("created")
+  write("colours.js", validating("blue", 'if (object.data?.colour === "loop") for (;;);'))
+  await says(/module colours replaced/)
+  await eventually(async () => expect(await create("b", "blue")).toContain("denied the request: blue is not allowed"))
+  // It blocks its thread, which is ended and started again.
+  expect(await create("b", "loop")).toContain("controller colours of module colours is busy for more than 1000 ms")
+  await says(/colours: its thread has ended/)
+  await eventually(async () => expect(await create("b", "blue")).toContain("denied the request: blue is not allowed"))
+  write("colours.js", "export default 7")
+  await says(/module colours is not run/)
+  expect(await create("c", "green")).toContain("module colours of the controller host does not run at present")
+  expect(configuration()).toBeDefined()
+  rmSync(join(modules, "colours.yaml"))
+  await eventually(() => expect(configuration()).toBeUndefined())
+  expect(await create("c", "green")).toBe("created")
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
+test("refuses scripts with webhooks if there is no address for them", async () => {
+  write("colours.yaml", "name: colours\n")
+  write("colours.js", validating("red"))
+  await start()
+  await says(/module colours is not run: .*start reel host with --webhook-address/)
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
 })
 
 test("is ready once its threads run and its modules are started or refused, and alive regardless of that", async () => {

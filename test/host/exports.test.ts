@@ -32,5 +32,6 @@ test("kubereel/host exports the intended names, and nothing by accident", () => 
     "setControllerReference",
     "setOwnerReference",
     "systemClock",
+    "webhookRulesOf",
   ])
 })

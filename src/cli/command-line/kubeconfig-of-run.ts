@@ -1,7 +1,7 @@
 /** What a server that lasts for one run gives to kubectl: a certificate, and a kubeconfig in a file of its own. */
 import { readFile } from "node:fs/promises"
 import { systemClock } from "../../clock.ts"
-import { makeServerCertificate } from "../../simulation/index.ts"
+import { makeServerCertificate } from "../../host/index.ts"
 
 /** Longer than anybody runs one. */
 const validMs = 10 * 365 * 24 * 60 * 60 * 1000

@@ -7,6 +7,7 @@
 
 import type { Clock, Timer } from "../../clock.ts"
 import {
+  type AdmissionServer,
   describeRefusal,
   type ModuleChanges,
   type ModuleHost,
@@ -21,6 +22,8 @@ interface HostModulesOptions {
     readonly scripts: Pick<ModuleHost["scripts"], "add" | "remove">
   }
   readonly clock: Pick<Clock, "after">
+  /** Those of a module that is removed are removed; those of one that cannot be run, or is replaced, stay. */
+  readonly webhooks?: Pick<AdmissionServer, "set"> | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
 }
@@ -134,10 +137,11 @@ export class HostModules implements Disposable {
     this.#failed.delete(name)
     this.#startingAgain.get(name)?.cancel()
     this.#startingAgain.delete(name)
-    const { host, say } = this.#options
+    const { host, say, webhooks } = this.#options
     try {
       await host.scripts.remove(name)
       await host.remove(name)
+      if (why === "removed") webhooks?.set(name, [])
       say(`module ${name} ${why}`)
     } catch (cause) {
       say(`module ${name} could not be ended: ${messageOf(cause)}`)

@@ -1,6 +1,5 @@
 /** The options of `reel replay` and the parsers of their values. */
 
-import { isIPv6 } from "node:net"
 import { speedLimits } from "../../simulation/index.ts"
 import {
   flag,
@@ -16,6 +15,7 @@ import {
 import { parseDuration } from "../command-line/instant.ts"
 import { parseListenAddress } from "../command-line/listen-option.ts"
 import { formatOption } from "../command-line/shared-options.ts"
+import { parseAddress } from "../command-line/webhook-address.ts"
 import { parseMoment, parseReplayedKind, parseSeededKind, parseSettling, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./running-recorder.ts"
 
@@ -46,15 +46,6 @@ const parseNodeSelector = (given: string): Reading<readonly [string, string] | u
   return key !== "" && label !== undefined && more.length === 0
     ? value([key, label])
     : refused("must be KEY=VALUE, or none")
-}
-
-const parseAddress = (given: string): Reading<{ readonly host: string; readonly port: number }> => {
-  const [, bracketed, plain, port = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s/@[\]]+)):(\d{1,5})$/.exec(given) ?? []
-  const host = bracketed ?? plain
-  const isValid = Number(port) >= 1 && Number(port) <= 65_535 && (bracketed === undefined || isIPv6(bracketed))
-  return host !== undefined && isValid
-    ? value({ host, port: Number(port) })
-    : refused("must be HOST:PORT, such as 10.0.0.7:9443 or [fd00::7]:9443")
 }
 
 export const replayOptions = {

@@ -1,7 +1,7 @@
 /** `reel replay` on a terminal: shows progress, and prints what happened. */
 
-import { isIP } from "node:net"
 import { systemClock } from "../../clock.ts"
+import type { WebhookAddress } from "../../host/index.ts"
 import { messageOf } from "../../message-of.ts"
 import {
   followRecordedLives,
@@ -18,12 +18,12 @@ import {
   registeredWebhook,
   reportPage,
   surveyReplay,
-  type WebhookAddress,
 } from "../../simulation/index.ts"
 
 import { visible } from "../../text/index.ts"
 import type { CommandTerminal, Say } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { webhookAddressOf } from "../command-line/webhook-address.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { serveControl } from "./control/control-server.ts"
@@ -34,7 +34,6 @@ import { judgedBy } from "./replay-reports.ts"
 import type { ReplaySource } from "./replay-source.ts"
 import { listenForInterrupts, type ReplayStage, withStage } from "./replay-stage.ts"
 import { describeRepetition, describeReplay, describeReplayProgress } from "./replay-summary.ts"
-import { isLoopback } from "./replay-target.ts"
 
 // Lets a replay be controlled while it runs: by keys, by signals, and over HTTP if that was requested.
 
@@ -107,10 +106,7 @@ const loopback = "127.0.0.1"
 
 const addressOf = (given: ReplayOrder["webhookAddress"], isHere: boolean): WebhookAddress | undefined => {
   if (given === undefined) return isHere ? { host: loopback, listen: { address: loopback, port: 0 } } : undefined
-  const { host, port } = given
-  // The host may be that of a proxy or a NAT in front of this machine.
-  const address = isLoopback(host) ? (isIP(host) === 0 ? loopback : host) : "::"
-  return { host, listen: { address, port } }
+  return webhookAddressOf(given)
 }
 
 // What can be known before a replay creates anything.

@@ -1,5 +1,4 @@
 /** The cluster that a replay drives: one of a kubeconfig, or a sandbox in this process. */
-import { isIP } from "node:net"
 import {
   ApiClient,
   type ApiError,
@@ -8,6 +7,7 @@ import {
   isSafeToRepeat,
   loadCredentials,
 } from "../../kube/index.ts"
+import { isLoopback } from "../../recorder/index.ts"
 import { guessedKind } from "../../rehearsal/index.ts"
 import { LocalCluster, LocalTransport } from "../../sandbox/index.ts"
 import { isFieldConflict } from "../../simulation/index.ts"
@@ -117,7 +117,3 @@ export const openTarget = async (request: TargetRequest): Promise<OpenTarget> =>
     },
   }
 }
-
-/** Whether a host is this machine for whatever runs on it. */
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

@@ -11,6 +11,7 @@ import { parseGvk, parseLabelSelector, qualifiedNameComplaints, subdomainComplai
 import type { ObjectChange } from "../cache/change-feed.ts"
 import type { CachedObjects, ObjectName } from "./access/cached-objects.ts"
 import type { ControllerCluster } from "./access/controller-cluster.ts"
+import { type AdmissionDefinition, admissionProblem } from "./define-admission.ts"
 import { InvalidControllerError } from "./errors.ts"
 
 /** Objects to watch. Whatever is absent does not restrict. */
@@ -125,7 +126,7 @@ export interface FinalizerDefinition<T extends ObjectBase = ApiObject> {
 // biome-ignore lint/suspicious/noExplicitAny: nothing else is assignable to every kind's interface
 type Declared = any
 
-export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
+export interface ControllerDefinition<T extends ObjectBase = ApiObject> extends AdmissionDefinition<T> {
   /**
    * A DNS name such as `simplepod`, unique in a process: the field manager of all writes, the source of Events, the name in statistics. Changing it
    * disowns the fields that were applied before.
@@ -142,7 +143,8 @@ export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
   readonly writes?: ReadonlyArray<string | Write> | undefined
   /** Added to every object before the first `reconcile` of it, so that no crash leaves anything behind. */
   readonly finalizer?: FinalizerDefinition<T> | undefined
-  readonly reconcile: Reconcile<T>
+  /** Absent: nothing of `for` is watched, and the controller only answers for admission. */
+  readonly reconcile?: Reconcile<T> | undefined
   /**
    * Keeps on disk which objects of `for`, `owns` and `watches` the controller knows, so that it learns of deletions
    * that happen while its process is down or restarts, for which a finalizer would be too much or is not its to add.
@@ -186,7 +188,7 @@ export const defineController = <T extends ObjectBase = ApiObject>(
     writes: (definition.writes ?? []).map((write) => ({ namespace, ...selectionOf<Write>(write) })),
     concurrency,
   }
-  const problem = problemOf(defined)
+  const problem = problemOf(defined) ?? admissionProblem(defined)
   if (problem !== undefined) throw new InvalidControllerError({ controller: String(name), problem })
   // Only the author of the controller knows the type of its objects. The code that runs it passes them on unread.
   return Object.freeze(defined) as unknown as DefinedController
@@ -194,7 +196,7 @@ export const defineController = <T extends ObjectBase = ApiObject>(
 
 /** All selections that are watched for the controller. */
 export const selectionsOf = (controller: DefinedController): ReadonlyArray<Selection> => [
-  controller.for,
+  ...(controller.reconcile === undefined ? [] : [controller.for]),
   ...controller.owns,
   ...controller.watches,
   ...controller.reads,
@@ -206,6 +208,7 @@ const selectionOf = <S extends { readonly kind: string }>(given: string | S): S 
 type Checked = Pick<DefinedController, "name" | "owns" | "watches" | "reads" | "indexes" | "writes" | "concurrency"> & {
   readonly for: Selection
   readonly finalizer?: { readonly name: string } | undefined
+  readonly reconcile?: unknown
   readonly reconcileTimeoutMs?: number | undefined
 }
 

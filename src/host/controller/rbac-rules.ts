@@ -1,6 +1,16 @@
 /** The permissions that controllers need, computed from what they watch and what they declare to write. */
 
 import { type Kind, kinds } from "../../kube/index.ts"
+import {
+  configurationKinds,
+  configurationName,
+  defaultPrefix,
+  definitions,
+  secretName,
+  type WebhookAddress,
+} from "../admission/registration.ts"
+import { secrets } from "../admission/webhook-certificate.ts"
+import { admissionTermsOf } from "./define-admission.ts"
 import { type DefinedController, selectionsOf } from "./define-controller.ts"
 import { RuleSet, type ScopedRules } from "./rule-set.ts"
 
@@ -42,7 +52,32 @@ export const rulesOf = async (
     allow(kinds.events, namespace, ["create", "patch"])
   }
   if (leaseNamespace !== undefined) allow(kinds.leases, leaseNamespace, ["get", "create", "update"])
-  return rights
-    .scopes()
-    .map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
+  return withoutReasons(rights)
+}
+
+const withoutReasons = (rights: RuleSet): ReadonlyArray<ScopedRules> =>
+  rights.scopes().map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
+
+/** The rules that registering the webhooks of these controllers needs besides; none without any. */
+export const webhookRulesOf = async (
+  controllers: ReadonlyArray<DefinedController>,
+  kindOf: (kind: string) => Promise<Kind>,
+  { prefix = defaultPrefix, service }: Pick<WebhookAddress, "prefix" | "service">,
+): Promise<ReadonlyArray<ScopedRules>> => {
+  const rights = new RuleSet()
+  const allow = ({ gvk: { group }, plural }: Kind, name: string, verbs: ReadonlyArray<string>, namespace?: string) =>
+    rights.allow(namespace, { apiGroups: [group], resources: [plural], resourceNames: [name], verbs })
+  for (const controller of controllers) {
+    const terms = admissionTermsOf(controller)
+    if (terms === undefined) continue
+    // Each is applied or, if the controller has no such function any more, removed.
+    for (const kind of Object.values(configurationKinds))
+      allow(kind, configurationName(prefix, terms.controller), ["create", "patch", "delete"])
+    if (terms.calls.includes("convert")) {
+      const { gvk, plural } = await kindOf(controller.for.kind)
+      allow(definitions, `${plural}.${gvk.group}`, ["patch"])
+    }
+    if (service !== undefined) allow(secrets, secretName(prefix), ["get", "update"], service.namespace)
+  }
+  return withoutReasons(rights)
 }

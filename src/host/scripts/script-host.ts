@@ -12,6 +12,8 @@ import type { Clock, Timer } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { ActorGone, type ActorSystem, CallDeadlineExceeded, type StartThread } from "../../runtime/index.ts"
+import type { AdmissionCall, AdmissionTerms } from "../admission/registration.ts"
+import type { ReviewRequest } from "../admission/review-server.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
@@ -37,6 +39,8 @@ interface ScriptHostOptions {
   readonly identityOf: (file: ModuleFile) => EndpointSource
   /** Whether a script may have a watch. */
   readonly checkWatch: (file: ModuleFile, request: HubWatchRequest) => Promise<WatchAnswer>
+  /** Registers the webhooks of a script. Absent: scripts that have any are refused. */
+  readonly webhooks?: { set(module: string, terms: ReadonlyArray<AdmissionTerms>): void } | undefined
   /** Something that an operator should see. `subject`: a script's name, or that of a thread. */
   readonly onNote: (subject: string, note: string) => void
 }
@@ -64,6 +68,9 @@ interface Script {
   /** The outcome of the first start. */
   readonly settled: PromiseWithResolvers<void>
 }
+
+/** ms. A controller that is only slow says so itself; the API server waits a second longer than the controller may. */
+const graceMs = 500
 
 /** ms for a script to be loaded: it may import a lot, and wait for what it imports. */
 const loadMs = 60_000
@@ -145,6 +152,21 @@ export class ScriptHost {
     this.#scripts.set(name, script)
     this.#step(script, { type: "start" })
     await settled.promise
+  }
+
+  /** The response to a review, of a script's controller. Rejects with an Error that names what has not answered: a thread may be busy, or gone. */
+  async review(module: string, terms: AdmissionTerms, call: AdmissionCall, request: ReviewRequest): Promise<object> {
+    const { controller, timeoutMs } = terms
+    const asked = this.#scripts
+      .get(module)
+      ?.place?.supervisor.call("review", { module, controller, call, request }, timeoutMs + graceMs)
+    const notRunning = { problem: `module ${module} of the controller host does not run at present` }
+    const busy = { problem: `controller ${controller} of module ${module} is busy for more than ${timeoutMs} ms` }
+    const answer = await (asked === undefined ? Promise.resolve(notRunning) : ask(asked)).catch((error: unknown) =>
+      error instanceof CallDeadlineExceeded ? busy : notRunning,
+    )
+    if ("problem" in answer) throw new Error(answer.problem)
+    return answer.response
   }
 
   /** Ends a script, if there is one of that name. Resolves when its runs have ended or their time is over. */
@@ -271,11 +293,13 @@ export class ScriptHost {
       await ask(place.supervisor.running())
       if (!isPresent()) return settled.resolve()
       const { name: module, env, checkpoint: hasCheckpoint = false } = file
-      const { stateDirectory } = this.#options
+      const { stateDirectory, webhooks } = this.#options
+      const hasWebhooks = webhooks !== undefined
       const endpoint = credentials.begins()
-      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, endpoint }
-      await ask(place.supervisor.call("start", assignment, loadMs))
+      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, hasWebhooks, endpoint }
+      const terms = await ask(place.supervisor.call("start", assignment, loadMs))
       credentials.runs()
+      webhooks?.set(module, terms)
       settled.resolve()
     } catch (cause) {
       // The place reports the end of the thread; then the script is started anew.

@@ -2,7 +2,14 @@
 import { bracketed } from "../../recorder/index.ts"
 import { type Manifest, manifest } from "../manifest/manifest.ts"
 import { deployment } from "../manifest/objects.ts"
-import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
+import {
+  type HostSettings,
+  hostLabels,
+  hostPort,
+  type ModuleNeeds,
+  servesWebhooks,
+  webhookPort,
+} from "./host-settings.ts"
 import { keepsState, stateDirectory, stateVolume } from "./host-state.ts"
 
 /** Mount paths in the container. */
@@ -55,13 +62,14 @@ export const hostDeployment = (settings: HostSettings): Manifest => {
 
 /** The command line of the container, after the image's entry point `reel`. */
 const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
-  const { place, bind, workers } = settings
+  const { place, bind, workers, namespace, name } = settings
   return [
     "host",
     place.tag === "image" ? imageDirectory : moduleDirectory,
     `--listen=${bracketed(bind)}:${hostPort}`,
     `--workers=${workers}`,
     "--log-format=json",
+    ...(servesWebhooks(settings) ? [`--webhook-address=${name}.${namespace}.svc:${webhookPort}`] : []),
     ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
   ]
 }

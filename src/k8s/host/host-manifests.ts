@@ -6,8 +6,9 @@ import {
   RuleSet,
   type ScopedRules,
   type ServiceAccountName,
+  secretName,
 } from "../../host/index.ts"
-import type { Manifest } from "../manifest/manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
 import {
   boundRole,
   controllersNetworkPolicy,
@@ -17,11 +18,12 @@ import {
   prometheusRule,
   serviceAccount,
 } from "../manifest/objects.ts"
+import { selectorOf } from "../manifest/settings.ts"
 import alerts from "../monitoring/host-alerts.json" with { type: "json" }
 import { hostDashboard } from "../monitoring/host-dashboard.ts"
 import { clusterIdentity } from "../rights/permissions.ts"
 import { hostDeployment, moduleConfigMaps } from "./host-deployment.ts"
-import { accountsOf, type HostSettings, hostLabels, hostPort } from "./host-settings.ts"
+import { accountsOf, type HostSettings, hostLabels, hostPort, servesWebhooks, webhookPort } from "./host-settings.ts"
 import { stateClaim } from "./host-state.ts"
 
 // The ServiceAccounts of a host and its modules, and the fewest rights with which they work.
@@ -72,6 +74,9 @@ const moduleRules = ({ modules }: HostSettings, account: ServiceAccountName) => 
 
 const hostRules = ({ modules }: HostSettings) => {
   const rules = new RuleSet()
+  for (const { name, webhooks } of modules)
+    for (const { namespace, rules: needed } of webhooks)
+      for (const rule of needed) rules.allow(namespace, rule, `webhooks of module ${name}`)
   for (const { name, account, rights } of modules)
     for (const { namespace, rules: needed } of rights)
       for (const rule of needed) {
@@ -112,14 +117,31 @@ const watchOf = (rule: PolicyRule): PolicyRule | undefined => {
 const isSame = (left: ServiceAccountName, right: ServiceAccountName): boolean =>
   left.namespace === right.namespace && left.name === right.name
 
+/** The Service by which the API server finds the webhooks, and the Secret with their certificate, which the host fills. */
+const webhookManifests = (settings: HostSettings): ReadonlyArray<Manifest> => {
+  if (!servesWebhooks(settings)) return []
+  const metadata = metadataOf(settings)
+  const ports = [{ name: "webhooks", port: webhookPort, targetPort: webhookPort, protocol: "TCP" }]
+  const text = "The host makes the certificate, and may not create Secrets: that right cannot be limited to a name."
+  const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque" }
+  return [
+    manifest({ apiVersion: "v1", kind: "Service", metadata, spec: { selector: selectorOf(settings), ports } }),
+    manifest({ ...secret, metadata: { ...metadata, name: secretName(settings.name) } }, { path: ["type"], text }),
+  ]
+}
+
 /** Pure. Namespaces of modules' ServiceAccounts are not among them: they are there for other reasons. */
 export const hostManifestsFor = (settings: HostSettings): ReadonlyArray<Manifest> => [
   namespaceManifest(settings.namespace, hostLabels(settings)),
   ...rightsManifests(settings),
   ...moduleConfigMaps(settings),
   ...stateClaim(settings),
+  ...webhookManifests(settings),
   hostDeployment(settings),
-  controllersNetworkPolicy(metadataOf(settings), { ...settings, port: hostPort, programs: "scripts" }),
+  controllersNetworkPolicy(metadataOf(settings), {
+    ...{ ...settings, port: hostPort, programs: "scripts" },
+    webhookPort: servesWebhooks(settings) ? webhookPort : undefined,
+  }),
   ...(settings.monitoring
     ? [
         podMonitor(metadataOf(settings)),

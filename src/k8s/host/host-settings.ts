@@ -10,6 +10,8 @@ export interface ModuleNeeds {
   readonly rights: ReadonlyArray<ScopedRules>
   /** Largest linear memory in bytes; `undefined` for a script. */
   readonly memoryBytes: number | undefined
+  /** The host's rights to register its webhooks; empty: it has none. */
+  readonly webhooks: ReadonlyArray<ScopedRules>
   /** Whether it keeps a checkpoint, or one of its controllers does. */
   readonly hasCheckpoint: boolean
 }
@@ -66,6 +68,12 @@ export interface HostSettings {
 
 /** Port of `/healthz`, `/readyz` and `/metrics`, as for `reel host`. */
 export const hostPort = 7790
+
+/** Port of the webhooks, of the Service and of the pod. */
+export const webhookPort = 9443
+
+export const servesWebhooks = ({ modules }: Pick<HostSettings, "modules">): boolean =>
+  modules.some(({ webhooks }) => webhooks.length > 0)
 
 /** Labels of all objects. */
 export const hostLabels = ({ name, version }: Pick<HostSettings, "name" | "version">) =>

@@ -121,6 +121,8 @@ export const apiServerText =
 interface ControllersNetwork {
   /** Of /metrics. */
   readonly port: number
+  /** Of webhooks, which the API server calls. Default: none. */
+  readonly webhookPort?: number | undefined
   /** TCP ports that the API server listens on, behind its Service. */
   readonly apiServerPorts: ReadonlyArray<number>
   /** Further TCP ports that programs of users may reach, anywhere; with any, DNS too. */
@@ -137,11 +139,15 @@ interface ControllersNetwork {
  * server, which is all that controllers need; programs of users may be given further ports.
  */
 export const controllersNetworkPolicy = (metadata: Metadata, network: ControllersNetwork): Manifest => {
-  const { port, apiServerPorts, egressPorts, programs, monitoring, monitoringNamespace } = network
+  const { port, webhookPort, apiServerPorts, egressPorts, programs, monitoring, monitoringNamespace } = network
   return networkPolicy(
     metadata,
     {
-      ingress: monitoring ? [ingressOfPrometheus(monitoringNamespace, port)] : [],
+      ingress: [
+        ...(monitoring ? [ingressOfPrometheus(monitoringNamespace, port)] : []),
+        // No selector can match the API server.
+        ...(webhookPort === undefined ? [] : [{ ports: [tcp(webhookPort)] }]),
+      ],
       egress: egressTo([...apiServerPorts, ...egressPorts], egressPorts.length > 0),
     },
     {

@@ -5,6 +5,7 @@ import {
   type RunningControllers,
   runControllers,
 } from "../../host/controllers.ts"
+import { type AdmissionCall, type AdmissionTerms, admissionTermsOf, type ReviewRequest } from "../../host/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { ReconcileEntry } from "../journal/journal.ts"
@@ -13,6 +14,7 @@ import { lastingWatches, type Participant, type Stage } from "./participant.ts"
 export class HostedController implements Participant {
   readonly name: string
   readonly work: OwnWork
+  readonly terms: AdmissionTerms | undefined
   readonly #controller: DefinedController
   #running: RunningControllers | undefined
   #activity = 0
@@ -22,6 +24,7 @@ export class HostedController implements Participant {
   constructor(controller: DefinedController, managers: ReadonlyArray<string> = []) {
     const { name, finalizer, writes } = controller
     this.#controller = controller
+    this.terms = admissionTermsOf(controller)
     this.name = name
     this.work = {
       name,
@@ -53,6 +56,7 @@ export class HostedController implements Participant {
   async start({ transport, clock, random, note }: Stage): Promise<void> {
     this.#running = await runControllers([this.#controller], {
       server: transport,
+      admission: "review",
       clock,
       random: random.next,
       watchPolicy: lastingWatches,
@@ -66,6 +70,10 @@ export class HostedController implements Participant {
         note({ type: "trouble", controller: this.name, detail: firstLine(detail) })
       },
     })
+  }
+
+  async review(call: AdmissionCall, request: ReviewRequest): Promise<object> {
+    return (await this.#running?.review(this.name, call, request)) ?? {}
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 /** A controller that takes part in a rehearsal, in whatever form it is. */
+import type { AdmissionCall, AdmissionTerms, ReviewRequest } from "../../host/index.ts"
 import type { Transport, WatchPolicy } from "../../kube/index.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { JournalEntry } from "../journal/journal.ts"
@@ -16,6 +17,10 @@ export interface Participant {
   /** Its name in the journal, unique. */
   readonly name: string
   readonly work: OwnWork
+  /** The webhooks that it has. Default: none. */
+  readonly terms?: AdmissionTerms | undefined
+  /** Returns the response of one of them. */
+  review?(call: AdmissionCall, request: ReviewRequest): Promise<object>
   /** Begins; called once, when the state at the start is there. */
   start(stage: Stage): Promise<void>
   /** Grows whenever it does anything. */

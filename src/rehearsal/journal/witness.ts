@@ -3,7 +3,7 @@
  * causes them, so what is changed outside of any is the sandbox's own doing.
  */
 
-import type { StoredObject } from "../../apiserver/index.ts"
+import type { Eventually, StoredObject } from "../../apiserver/index.ts"
 import { isRecord } from "../../is-record.ts"
 import type { LocalAnswer, LocalRequest, ObservedChange, RequestTarget, Sandbox } from "../../sandbox/index.ts"
 import { type Difference, differencesOf, type JournalEntry, type JournalObject } from "./journal.ts"
@@ -17,6 +17,9 @@ export class Witness {
   readonly #objects = new Map<string, Map<string, ObservedChange["change"]>>()
   /** What the call under way has changed. */
   #within: ObservedChange[] | undefined
+  /** Writes that webhooks are asked about, and what was changed outside of a call meanwhile. */
+  #asked = 0
+  #late: ObservedChange[] = []
   #changes = 0
 
   constructor(sandbox: Sandbox, note: (entry: JournalEntry) => void) {
@@ -59,10 +62,31 @@ export class Witness {
   }
 
   /** Carries out a participant's request, and notes it if it is a write. */
-  around(controller: string, request: LocalRequest, carryOut: () => LocalAnswer): LocalAnswer {
-    const { result: answer, changes } = this.#collect(carryOut)
-    if (request.method === "GET") return answer
+  around(controller: string, request: LocalRequest, carryOut: () => Eventually<LocalAnswer>): Eventually<LocalAnswer> {
+    const { result, changes } = this.#collect(carryOut)
     const target = this.#sandbox.targetOf(request) ?? { gvk: "", namespace: "", name: "", subresource: "" }
+    if (!(result instanceof Promise)) return this.#wrote(controller, request, target, result, changes)
+    // A webhook is asked: the change comes later, right before the answer.
+    this.#asked++
+    return result.then((answer) => {
+      this.#asked--
+      const { name } = placeOf(target, recordOf(request.body), recordOf(answer.text))
+      const isOwn = ({ gvk, change }: ObservedChange): boolean =>
+        gvk === target.gvk && change.namespace === target.namespace && change.name === name
+      const known = this.#asked === 0 ? this.#late : this.#late.filter(isOwn)
+      this.#late = this.#late.filter((change) => !known.includes(change))
+      return this.#wrote(controller, request, target, answer, known)
+    })
+  }
+
+  #wrote(
+    controller: string,
+    request: LocalRequest,
+    target: RequestTarget,
+    answer: LocalAnswer,
+    changes: ReadonlyArray<ObservedChange>,
+  ): LocalAnswer {
+    if (request.method === "GET") return answer
     const { status, text } = answer
     const own = changes.filter(({ gvk }) => gvk === target.gvk)
     const given = recordOf(request.body)
@@ -103,8 +127,9 @@ export class Witness {
     const place = `${change.namespace}/${change.name}`
     if (change.type === "DELETED") objects.delete(place)
     else objects.set(place, change)
-    if (this.#within === undefined) this.#noteOwn(observed)
-    else this.#within.push(observed)
+    const within = this.#within ?? (this.#asked > 0 ? this.#late : undefined)
+    if (within === undefined) this.#noteOwn(observed)
+    else within.push(observed)
   }
 
   #noteOwn(observed: ObservedChange): void {

@@ -5,11 +5,12 @@
  * With a latency every request but a watch is held for that time of the rehearsal before it is sent, so that recorded changes come in the
  * middle of runs, as in production. Single writes can be disturbed, watches be silenced, and a process be ended with all of its requests.
  */
+import type { Eventually } from "../../apiserver/index.ts"
 import type { Timer } from "../../clock.ts"
 import { isRecord } from "../../is-record.ts"
 import type { HttpRequest, HttpStream, ResponseHandler, Transport } from "../../kube/index.ts"
 import { type LocalAnswer, type LocalRequest, LocalTransport, type Sandbox } from "../../sandbox/index.ts"
-import { recordOf, verbs } from "../journal/witness.ts"
+import { recordOf, verbs, type Witness } from "../journal/witness.ts"
 import type { Disturbance } from "./schedule.ts"
 import type { VirtualClock } from "./virtual-clock.ts"
 
@@ -25,7 +26,7 @@ interface TrafficOptions {
   /** One of them has ended the process; called within the request after which it did. */
   readonly crashed?: (changes: number) => void
   /** Carries out a write; called within it, so that what it changes can be told. */
-  readonly around: (participant: string, request: LocalRequest, carryOut: () => LocalAnswer) => LocalAnswer
+  readonly around: Witness["around"]
 }
 
 /** The requests of one process, from its start to its end. */
@@ -87,8 +88,13 @@ export class Traffic {
           const answered = found.type === "lost" ? withoutAnswer(own) : own
           const carrier = this.#through(participant, (given, carryOut) => {
             const answer = around(participant, given, found.type === "conflict" ? () => conflict : carryOut)
-            if (found.type === "restart") this.#crash(found.changes)
-            return answer
+            if (found.type !== "restart") return answer
+            const ended = (one: LocalAnswer): LocalAnswer => {
+              this.#crash(found.changes)
+              return one
+            }
+            // A webhook may be asked first.
+            return answer instanceof Promise ? answer.then(ended) : ended(answer)
           })
           const send = (): HttpStream => this.#delayed(answered, () => carrier.send(request, answered))
           return found.type === "race" && !this.#isCalm ? this.#untilNextChange(own, send) : send()
@@ -128,13 +134,13 @@ export class Traffic {
 
   #through(
     participant: string,
-    carriedOut: (request: LocalRequest, carryOut: () => LocalAnswer) => LocalAnswer,
+    carriedOut: (request: LocalRequest, carryOut: () => Eventually<LocalAnswer>) => Eventually<LocalAnswer>,
   ): LocalTransport {
     const { sandbox, clock } = this.#options
     const server = {
       endpoint: sandbox.endpoint,
       connect: () => sandbox.connect(),
-      request: (request: LocalRequest) => carriedOut(request, () => sandbox.request(request) as LocalAnswer),
+      request: (request: LocalRequest) => carriedOut(request, () => sandbox.request(request)),
     }
     const transport = new LocalTransport(server, participant, { isInMemory: true, timers: clock })
     this.#transports.push(transport)

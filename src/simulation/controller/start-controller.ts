@@ -160,6 +160,8 @@ export const startSimulationController = async (options: SimulationControllerOpt
     },
     statistics: () => running.statistics(),
     enqueue: (controller, key) => running.enqueue(controller, key),
+    missingWebhooks: [],
+    review: (controller, call, request) => running.review(controller, call, request),
     close,
     [Symbol.asyncDispose]: close,
   }

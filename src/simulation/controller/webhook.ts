@@ -1,9 +1,8 @@
 /** The driver's webhook: its Service, its certificate, and the configuration by which the API server asks it about pods of the replay. */
-import type { ControllerCluster } from "../../host/index.ts"
+import { type ControllerCluster, makeServerCertificate, type ServerCertificate } from "../../host/index.ts"
 import type { ApiObject } from "../../kube/index.ts"
 import { derivedNames } from "../api/derived-names.ts"
 import { defaultNamespacePrefix, type Simulation } from "../api/simulation.ts"
-import { makeServerCertificate, type ServerCertificate } from "../webhook/certificate.ts"
 import { belonging, certificateSecret } from "./driver-job.ts"
 import { createOwn, createShared, isNameTaken } from "./problems.ts"
 

@@ -3,13 +3,12 @@
  * to the replay are never changed, although the registration knows only how names of namespaces begin.
  */
 import type { Clock } from "../../clock.ts"
+import type { ReviewServer, ServerCertificate } from "../../host/index.ts"
 import { type ApiClient, type ApiObject, kinds } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { replayLabel } from "../objects/target-object.ts"
-import type { ServerCertificate } from "../webhook/certificate.ts"
 import { isCalledNow, type StartWebhook, webhookReached } from "../webhook/pod-webhook.ts"
-import { type PatchOperation, type PodReview, WebhookServer } from "../webhook/webhook-server.ts"
-
+import { type PatchOperation, type PodReview, startWebhookServer } from "../webhook/webhook-server.ts"
 import { DriverFailure } from "./driver-setting.ts"
 
 /** The certificate of a server; who is to trust it is in the registration. */
@@ -36,7 +35,7 @@ const reachMs = 60_000
 /** From {@link DriverWebhook.start} to {@link DriverWebhook.close}. */
 export class DriverWebhook {
   readonly #options: DriverWebhookOptions
-  #server: WebhookServer | undefined
+  #server: ReviewServer | undefined
   #review: ((review: PodReview) => Promise<ReadonlyArray<PatchOperation>>) | undefined
   #gate: { readonly namespace: string; isAsked: boolean } | undefined
   /** Namespaces of the replay. */
@@ -53,7 +52,7 @@ export class DriverWebhook {
     const certificate = await readIdentity()
     try {
       const review = (each: PodReview) => webhook.#answer(each)
-      webhook.#server = await WebhookServer.start({ address, port, path: "/", certificate, review, onProblem })
+      webhook.#server = await startWebhookServer({ address, port, path: "/", certificate, review, onProblem })
     } catch (error) {
       throw new DriverFailure({ problem: startFailure(error, address, port) })
     }

@@ -3,28 +3,17 @@ import { randomBytes } from "node:crypto"
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
 import {
-  type ApiClient,
-  type ApiObject,
-  type CallOptions,
-  type Kind,
-  kinds,
-  pause,
-  unlessNotFound,
-} from "../../kube/index.ts"
+  certifiedHost,
+  clientConfigOf,
+  configurationKinds,
+  makeServerCertificate,
+  type ReviewServer,
+  type WebhookAddress,
+} from "../../host/index.ts"
+import { type ApiClient, type ApiObject, type CallOptions, kinds, pause, unlessNotFound } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { type Ownership, ownMetadata, replayLabel } from "../objects/target-object.ts"
-import { makeServerCertificate } from "./certificate.ts"
-import { type PatchOperation, type PodReview, WebhookServer } from "./webhook-server.ts"
-
-/** Where a webhook listens, and where the API server finds it. */
-export interface WebhookAddress {
-  /** The local address that it listens on; port 0: any that is free. */
-  readonly listen: { readonly address: string; readonly port: number }
-  /** The host by which the API server reaches it, as a name or an address. */
-  readonly host: string
-  /** In the target's own cluster: the Service in front of it. */
-  readonly service?: { readonly namespace: string; readonly name: string; readonly port: number }
-}
+import { type PatchOperation, type PodReview, startWebhookServer } from "./webhook-server.ts"
 
 /** What a webhook needs of the run whose pods it reviews. */
 type WebhookContext = Pick<PodWebhookOptions, "clock" | "own" | "review" | "onProblem" | "signal" | "cleanUpSignal">
@@ -89,7 +78,7 @@ class WebhookUnreached extends Schema.TaggedError<WebhookUnreached>()("WebhookUn
  */
 export class PodWebhook implements StartedWebhook {
   readonly #options: PodWebhookOptions
-  #server: WebhookServer | undefined
+  #server: ReviewServer | undefined
   #isRegistered = false
   /** Reviews so far. */
   #asked = 0
@@ -130,11 +119,9 @@ export class PodWebhook implements StartedWebhook {
 
   async #start(): Promise<void> {
     const { client, clock, own, address, onProblem, signal = new AbortController().signal } = this.#options
-    const { host, listen, service } = address
     const nowMs = clock.wallMicros() / 1000
-    const name = service === undefined ? host : `${service.name}.${service.namespace}.svc`
     const certificate = makeServerCertificate({
-      host: name,
+      host: certifiedHost(address),
       notBeforeMs: nowMs - validBeforeMs,
       notAfterMs: nowMs + validMs,
     })
@@ -143,11 +130,10 @@ export class PodWebhook implements StartedWebhook {
       this.#asked++
       return this.#options.review(asked)
     }
-    this.#server = await WebhookServer.start({ ...listen, path, certificate, onProblem, review })
-    const url = `https://${name.includes(":") ? `[${name}]` : name}:${this.#server.port}`
-    const target = service === undefined ? { url: `${url}${path}` } : { service: { ...service, path } }
+    this.#server = await startWebhookServer({ ...address.listen, path, certificate, onProblem, review })
+    const clientConfig = clientConfigOf(address, this.#server.port, path, certificate.authority)
     try {
-      const configuration = registration(own, target, certificate.authority)
+      const configuration = registration(own, clientConfig)
       await client.create(webhookConfigurations, configuration, { signal })
       this.#isRegistered = true
     } catch (error) {
@@ -158,16 +144,13 @@ export class PodWebhook implements StartedWebhook {
     const isAsked = (): boolean => this.#asked > 0
     const reach = { client, clock, namespace: own.root.name, isAsked, limitMs: reachMs, signal }
     const { isReached, refusal } = await webhookReached(reach)
+    const url = `https://${certifiedHost(address)}:${this.#server.port}`
     if (!isReached) throw new WebhookUnreached({ url, refusal })
   }
 }
 
 /** The kind of a registration. */
-export const webhookConfigurations: Kind = {
-  gvk: { group: "admissionregistration.k8s.io", version: "v1", kind: "MutatingWebhookConfiguration" },
-  plural: "mutatingwebhookconfigurations",
-  namespaced: false,
-}
+export const webhookConfigurations = configurationKinds.mutate
 
 const registrationOf = ({ replay }: Ownership): string => `kubereel-replay-${replay}`
 
@@ -176,9 +159,9 @@ const timeoutSeconds = 5
 
 /**
  * The MutatingWebhookConfiguration of a replay, for pods in its own namespaces only; it never keeps one from being created. It has the replay's label
- * and root, so the removal finds it even after the replay was killed. `target`: a `clientConfig` without authority. `authority`: PEM.
+ * and root, so the removal finds it even after the replay was killed.
  */
-export const registration = (own: Ownership, target: object, authority: string): ApiObject => {
+export const registration = (own: Ownership, clientConfig: object): ApiObject => {
   const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" }
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -187,7 +170,7 @@ export const registration = (own: Ownership, target: object, authority: string):
     webhooks: [
       {
         name: "pods.replay.kubereel.dev",
-        clientConfig: { ...target, caBundle: Buffer.from(authority).toString("base64") },
+        clientConfig,
         rules: [
           { ...rule, operations: ["CREATE"], resources: ["pods"] },
           // Nodes report there that a pod runs.

@@ -7,15 +7,11 @@ import * as Result from "effect/Result"
 import { parseDriver } from "../../../src/cli/driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "../../../src/cli/driver/run-driver.ts"
 import { type Clock, systemClock } from "../../../src/clock.ts"
+import { makeServerCertificate } from "../../../src/host/index.ts"
 import { type ApiClient, type ApiObject, type EndpointSource, type Kind, kinds } from "../../../src/kube/index.ts"
 import { LocalCluster } from "../../../src/sandbox/index.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
-import {
-  makeServerCertificate,
-  simulationDefinitions,
-  simulationKind,
-  simulationRootKind,
-} from "../../../src/simulation/index.ts"
+import { simulationDefinitions, simulationKind, simulationRootKind } from "../../../src/simulation/index.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { configMap, event, header, ndjsonOf } from "../../simulation/trace-items.ts"

@@ -5,13 +5,9 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
+import { makeServerCertificate } from "../../../src/host/index.ts"
 import { type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"
-import {
-  makeServerCertificate,
-  simulationDefinitions,
-  simulationKind,
-  simulationRootKind,
-} from "../../../src/simulation/index.ts"
+import { simulationDefinitions, simulationKind, simulationRootKind } from "../../../src/simulation/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

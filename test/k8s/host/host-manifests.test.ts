@@ -54,6 +54,43 @@ const granted = ({ objects }: Printed, namespace: string, name: string): Readonl
   )
 }
 
+describe("webhooks", () => {
+  const asking = `validate: () => "no", convert: ({ object }) => object, for: { kind: "slinky.dev/v1.SimplePod", namespace: "shop" },`
+
+  test("have a Service, a Secret that the host may fill, a port in the policy, and rights by name", async () => {
+    write("pods.js", script(asking))
+    write("pods.yaml", `name: pods\n${account("shop", "pods")}\n`)
+    const found = await print("--crd", crd, "--name", "rules", "--namespace", "hosts")
+    const of = (kind: string): PrintedObject => found.objects.find((each) => each.kind === kind) as PrintedObject
+    expect(of("Service")).toMatchObject({
+      metadata: { name: "rules", namespace: "hosts" },
+      spec: { ports: [{ port: 9443, targetPort: 9443 }], selector: { "app.kubernetes.io/instance": "rules" } },
+    })
+    expect(of("Secret")).toMatchObject({ metadata: { name: "rules-webhooks", namespace: "hosts" } })
+    expect(of("Secret")).not.toHaveProperty("data")
+    expect(JSON.stringify(of("Deployment"))).toContain("--webhook-address=rules.hosts.svc:9443")
+    expect(of("NetworkPolicy")).toMatchObject({ spec: { ingress: [{ ports: [{ protocol: "TCP", port: 9443 }] }] } })
+    const { ClusterRole: cluster, "Role/hosts": own } = granted(found, "hosts", "rules")
+    const configurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
+    expect(own).toEqual(["get,update /secrets rules-webhooks"])
+    expect(cluster).toEqual(
+      expect.arrayContaining([
+        "patch apiextensions.k8s.io/customresourcedefinitions simplepods.slinky.dev",
+        ...configurations.map((plural) => `create,patch,delete admissionregistration.k8s.io/${plural} rules-pods`),
+      ]),
+    )
+    expect(JSON.stringify(granted(found, "shop", "pods"))).not.toMatch(/webhook|secrets|customresource/)
+  })
+
+  test("leave no trace where no script has any", async () => {
+    write("pods.js", script())
+    write("pods.yaml", "name: pods\n")
+    const { objects } = await print()
+    expect(objects.map(({ kind }) => kind)).not.toContain("Service")
+    expect(JSON.stringify(objects)).not.toContain("webhook")
+  })
+})
+
 describe("the rights", () => {
   test("of a module's account are what it needs, and those of the host what is done with it", async () => {
     write("pods.js", script())

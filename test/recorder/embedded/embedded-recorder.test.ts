@@ -7,12 +7,12 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
 import { parse } from "yaml"
 import { ArchiveReader } from "../../../src/archive/index.ts"
+import { makeServerCertificate } from "../../../src/host/index.ts"
 import * as kubereel from "../../../src/library/index.ts"
 import { ExportError, type KindOptions, type RecorderLog, startRecorder } from "../../../src/library/index.ts"
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import { configurationText } from "../../../src/recorder/embedded/kind-options.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { makeServerCertificate } from "../../../src/simulation/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 let sandbox: Sandbox

@@ -9,8 +9,8 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
+import { makeServerCertificate, type ServerCertificate } from "../../../src/host/index.ts"
 import { bindHttpApi } from "../../../src/recorder/http/http-api.ts"
-import { makeServerCertificate, type ServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const hourMs = 3_600_000

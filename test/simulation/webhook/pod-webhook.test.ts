@@ -1,6 +1,8 @@
 /** A webhook over its whole life, in a cluster in this process. */
+
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
+import { clientConfigOf } from "../../../src/host/index.ts"
 import { ApiClient, type ApiObject, ForbiddenError, kinds, type OwnerReference } from "../../../src/kube/index.ts"
 import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { ownMetadata } from "../../../src/simulation/objects/target-object.ts"
@@ -146,11 +148,17 @@ test("has a URL that cannot be guessed, and tells why the API server has not cal
 test("in the target's own cluster is reached through a Service", async () => {
   // One that does not exist would have the registration collected.
   const root = await newRoot()
-  const service = { namespace: "replays", name: "driver", path: "/mutate", port: 443 }
+  const service = { namespace: "replays", name: "driver", port: 443 }
   const { client } = cluster
-  await client.create(webhookConfigurations, registration({ replay: "test", root }, { service }, "authority"))
+  const clientConfig = clientConfigOf(
+    { host: "", listen: { address: "::", port: 1 }, service },
+    1,
+    "/mutate",
+    "authority",
+  )
+  await client.create(webhookConfigurations, registration({ replay: "test", root }, clientConfig))
   const caBundle = Buffer.from("authority").toString("base64")
   expect(await client.get(webhookConfigurations, { name: "kubereel-replay-test" })).toMatchObject({
-    webhooks: [{ clientConfig: { service, caBundle } }],
+    webhooks: [{ clientConfig: { service: { ...service, path: "/mutate" }, caBundle } }],
   })
 })

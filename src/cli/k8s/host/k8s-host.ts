@@ -220,7 +220,10 @@ const run = async (given: Options, { standardOutput, environment, say }: Command
   const defined = await resolverOf(given.crd)
   const without = "Without a cluster, --offline prints manifests for built-in kinds and those of --crd."
   const { value: needs } = await withResolver({ ...given, environment, without }, (resolve) =>
-    readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
+    readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk), {
+      prefix: given.name,
+      service: { namespace: given.namespace, name: given.name, port: 0 },
+    }),
   )
   for (const problem of needs.problems) say(problem)
   if (needs.problems.length > 0) return exitCodes.failed

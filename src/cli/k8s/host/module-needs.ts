@@ -14,11 +14,15 @@ import {
   rulesOf,
   type ScopedRules,
   ScriptRefused,
+  type WebhookAddress,
+  webhookRulesOf,
 } from "../../../host/index.ts"
 import type { ModuleNeeds, Resolve } from "../../../k8s/index.ts"
 import type { Discovery, Kind } from "../../../kube/index.ts"
 import { parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
+
+type WebhookNames = Pick<WebhookAddress, "prefix" | "service">
 
 /** What was read; nothing is to be printed if there are problems. */
 export interface DirectoryNeeds {
@@ -31,8 +35,12 @@ export interface DirectoryNeeds {
   readonly withoutPermissions: ReadonlyArray<string>
 }
 
-/** Never rejects. Runs the scripts of the directory, as far as loading them does. */
-export const readModuleNeeds = async (directory: string, resolve: Resolve): Promise<DirectoryNeeds> => {
+/** `admission`: how the host registers webhooks. Never rejects. Runs the scripts of the directory, as far as loading them does. */
+export const readModuleNeeds = async (
+  directory: string,
+  resolve: Resolve,
+  admission: WebhookNames,
+): Promise<DirectoryNeeds> => {
   const listing = await listModules(fileSystem, directory)
   if (Result.isFailure(listing)) return nothing(`${directory} cannot be read: ${listing.failure}`)
   const { modules: sources, refusals } = listing.success
@@ -52,7 +60,7 @@ export const readModuleNeeds = async (directory: string, resolve: Resolve): Prom
       modules.push({
         name,
         account: serviceAccount,
-        rights: await rightsOf(source, controllers, resolve, (problem) => problems.push(problem)),
+        ...(await rightsOf(source, controllers, resolve, admission, (problem) => problems.push(problem))),
         memoryBytes: source.form === "wasm" ? (limits.memoryBytes ?? defaultMemoryBytes) : undefined,
         hasCheckpoint: checkpoint === true || controllers.some((controller) => controller.checkpoint === true),
       })
@@ -79,14 +87,16 @@ const controllersOf = ({ codePath, codeHash, file }: ModuleSource): Promise<Read
   return loadScript({ module: file.name, codePath, codeHash, env: file.env })
 }
 
-/** Those of its file, and for a script those of its controllers. */
+/** Those of its file, and for a script those of its controllers; and the host's for its webhooks. `admission`: of the host. */
 const rightsOf = async (
   source: ModuleSource,
   controllers: ReadonlyArray<DefinedController>,
   resolve: Resolve,
+  admission: WebhookNames,
   problem: (text: string) => void,
-): Promise<ReadonlyArray<ScopedRules>> => {
+): Promise<Pick<ModuleNeeds, "rights" | "webhooks">> => {
   const rights = new RuleSet()
+  let webhooks: ReadonlyArray<ScopedRules> = []
   for (const { namespace, ...rule } of source.file.permissions ?? []) rights.allow(namespace, rule)
   if (source.form !== "wasm") {
     const missing = new Set<string>()
@@ -101,8 +111,9 @@ const rightsOf = async (
     }
     for (const { namespace, rules } of await rulesOf(controllers, kindOf))
       for (const rule of rules) rights.allow(namespace, rule)
+    webhooks = await webhookRulesOf(controllers, kindOf, admission)
   }
-  return rights.scopes()
+  return { rights: rights.scopes(), webhooks }
 }
 
 const reasonOf = (answer: Exclude<Discovery, { tag: "found" }> | undefined): string => {

@@ -111,10 +111,10 @@ export class ControllerRun {
       this.#acquired.push({ held: access.caches.acquire({ ...selection, kind, namespace }), selection })
     }
     const [subject] = kinds
-    if (subject === undefined) return
-    this.#sources = sourcesOf(this.controller, subject, {
-      cached: <T extends ObjectBase>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
-    })
+    if (subject !== undefined && this.controller.reconcile !== undefined)
+      this.#sources = sourcesOf(this.controller, subject, {
+        cached: <T extends ObjectBase>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
+      })
     const complete = Promise.all(this.#acquired.map(({ held }) => held.synced)).then(() => true)
     const isComplete = await Promise.race([complete, aborted(signal), this.lost])
     if (isComplete !== true || signal.aborted) return
@@ -232,6 +232,12 @@ export class ControllerRun {
       this.#ending = undefined
     })
     return this.#ending
+  }
+
+  /** As {@link Reads.cached}, but throws also while the caches are not complete. */
+  cached<T extends ObjectBase = ApiObject>(kind: string): CachedObjects<T> {
+    if (this.#state === "waiting" || this.#state === "stopped") throw new Error("its caches are not complete yet")
+    return this.#cachedOf(kind) as unknown as CachedObjects<T>
   }
 
   /** Keys whose runs have not ended. */

@@ -53,6 +53,7 @@ const withFinalizer = async (run: Run, signal: AbortSignal): Promise<number | un
     cluster,
     signal,
   }
+  if (reconcile === undefined) return undefined
   if (finalizer === undefined || object === undefined) return outcomeOf(reconcile, { ...about, object })
   if (object.metadata.deletionTimestamp !== undefined) return cleanUp(controller, finalizer, { ...about, object })
   // Before anything that would have to be cleaned up.

@@ -18,14 +18,21 @@ import {
   type LeaderElectionOptions,
   LeaderElector,
   loadCredentials,
+  type ObjectBase,
   type WatchPolicy,
 } from "../../../kube/index.ts"
+import { messageOf } from "../../../message-of.ts"
+import { AdmissionServer } from "../../admission/admission-server.ts"
+import type { AdmissionCall, WebhookAddress } from "../../admission/registration.ts"
+import type { ReviewRequest } from "../../admission/review-server.ts"
 import type { SharedAccess } from "../access/controller-cluster.ts"
 import { EventRecorder } from "../access/event-recorder.ts"
 import { KindResolver } from "../access/kind-resolver.ts"
 import { type CacheSource, informerSource, SharedCaches } from "../access/shared-caches.ts"
+import { admissionTermsOf } from "../define-admission.ts"
 import type { DefinedController } from "../define-controller.ts"
 import { InvalidControllerError } from "../errors.ts"
+import { answerRequest } from "./answer-request.ts"
 import { ControllerRun } from "./controller-run.ts"
 import type { ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import type { CheckpointLocation } from "./durable-progress.ts"
@@ -46,6 +53,8 @@ export interface RunOptions {
    * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
    */
   readonly checkpoint?: CheckpointLocation | undefined
+  /** Where webhooks are served, whichever process has the lead; controllers with `validate`, `mutate` or `convert` are refused without it. `review`: nowhere but by {@link RunningControllers.review}. */
+  readonly admission?: WebhookAddress | "review" | undefined
   /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
   readonly shutdownTimeoutMs?: number | undefined
   /** Closes the controllers when it is aborted. */
@@ -71,6 +80,10 @@ export interface RunningControllers extends AsyncDisposable {
   readonly isLeader: boolean
   /** One entry for each controller, in the order given. */
   statistics(): ReadonlyArray<ControllerStatistics>
+  /** Controllers of which the API server does not know all webhooks yet. */
+  readonly missingWebhooks: ReadonlyArray<string>
+  /** Returns the response to the request of a review, as the webhooks do, without its UID. Rejects with an Error that names the controller. */
+  review(controller: string, call: AdmissionCall, request: ReviewRequest): Promise<object>
   /** Queues an object, as a change of it would: for causes outside of the cluster. Throws RangeError for an unknown controller. */
   enqueue(controller: string, key: string): void
   close(): Promise<void>
@@ -94,8 +107,9 @@ const toStandardError = (detail: string): void => void process.stderr.write(`${d
 /** Throws {@link InvalidControllerError} for controllers that cannot run together. */
 export const checkTogether = (
   controllers: ReadonlyArray<DefinedController>,
-  { leaderElection, checkpoint }: Pick<RunOptions, "leaderElection" | "checkpoint">,
+  options: Pick<RunOptions, "leaderElection" | "checkpoint"> & { readonly admission?: unknown },
 ): void => {
+  const { leaderElection, checkpoint, admission } = options
   const names = controllers.map(({ name }) => name)
   const double = names.find((name, index) => names.indexOf(name) !== index)
   if (double !== undefined)
@@ -105,6 +119,13 @@ export const checkTogether = (
     throw new InvalidControllerError({
       controller: keeping.name,
       problem: "it keeps a checkpoint, but no directory is given: set checkpoint: { directory } in the options",
+    })
+  const asked = controllers.find((one) => admissionTermsOf(one) !== undefined)
+  if (asked !== undefined && admission === undefined)
+    throw new InvalidControllerError({
+      controller: asked.name,
+      problem:
+        "it has webhooks, but there is no address for them: set admission in the options, or start reel host with --webhook-address",
     })
   const problem = leaderElection && electionTimes(leaderElection).problem
   if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
@@ -116,7 +137,7 @@ export const startControllers = (
   options: RunOptions,
   server: ConnectionOptions["server"],
   surroundings: Surroundings,
-): RunningControllers => new ControllerGroup(controllers, options, server, surroundings)
+): ControllerGroup => new ControllerGroup(controllers, options, server, surroundings)
 
 class ControllerGroup implements RunningControllers {
   readonly #started = Promise.withResolvers<void>()
@@ -131,6 +152,7 @@ class ControllerGroup implements RunningControllers {
   readonly #elector: LeaderElector | undefined
   readonly #stopping = new AbortController()
   #isLeader: boolean
+  #admission: AdmissionServer | undefined
   #closing: Promise<void> | undefined
 
   constructor(
@@ -207,6 +229,36 @@ class ControllerGroup implements RunningControllers {
     run.enqueue(key)
   }
 
+  get missingWebhooks(): ReadonlyArray<string> {
+    return this.#admission?.missing ?? []
+  }
+
+  async review(controller: string, call: AdmissionCall, request: ReviewRequest): Promise<object> {
+    const run = this.#runs.find((one) => one.controller.name === controller)
+    if (run === undefined) throw new Error(`there is no controller ${controller}`)
+    const cached = <T extends ObjectBase>(kind: string) => run.cached<T>(kind)
+    return answerRequest(run.controller, call, request, { cached, clock: this.#clock }).catch((error: unknown) => {
+      this.#trouble(messageOf(error))
+      throw error
+    })
+  }
+
+  /** Serves the webhooks, until it is closed. Rejects with the error of the socket; then it is closed. */
+  async serve(address: WebhookAddress): Promise<void> {
+    const [client, clock, trouble] = [this.#access.api, this.#clock, this.#trouble]
+    try {
+      this.#admission = await AdmissionServer.start({
+        ...{ client, clock, trouble, address },
+        answer: (_owner, { controller }, call, request) => this.review(controller, call, request),
+      })
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+    const terms = this.#runs.flatMap(({ controller }) => admissionTermsOf(controller) ?? [])
+    this.#admission.set("", terms)
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -235,6 +287,7 @@ class ControllerGroup implements RunningControllers {
 
   async #close(): Promise<void> {
     this.#stopping.abort()
+    await this.#admission?.[Symbol.asyncDispose]()
     const limitMs = this.#shutdownTimeoutMs
     const allEnded = await this.#within(Promise.all(this.#runs.map((run) => run.end(limitMs))), limitMs + abortedMs)
     this.#reportRunning(`is given up after ${limitMs} ms`)
@@ -279,15 +332,17 @@ const defaultsOf = (given: LeaderElectionOptions, defaultNamespace: string): Ele
 
 /**
  * Resolves once the controllers are under way, before they have started. Rejects with a `CredentialsError` if there is no usable kubeconfig, and with
- * {@link InvalidControllerError} for controllers that cannot run together. A server that cannot be reached is waited for without a limit.
+ * {@link InvalidControllerError} for controllers that cannot run together, and with the error of the socket if the webhooks cannot be served. A server that cannot be reached is waited for without a limit.
  */
 export const runControllers = async (
   controllers: ReadonlyArray<DefinedController>,
   options: RunOptions = {},
 ): Promise<RunningControllers> => {
   checkTogether(controllers, options)
-  if (options.server !== undefined)
-    return startControllers(controllers, options, options.server, { defaultNamespace: "default" })
-  const credentials: Credentials = await loadCredentials({ kubeconfig: options.kubeconfig, context: options.context })
-  return startControllers(controllers, options, credentials, { defaultNamespace: credentials.defaultNamespace })
+  const { server: given, kubeconfig, context, admission } = options
+  const server: Credentials | NonNullable<typeof given> = given ?? (await loadCredentials({ kubeconfig, context }))
+  const defaultNamespace = given === undefined ? (server as Credentials).defaultNamespace : "default"
+  const group = startControllers(controllers, options, server, { defaultNamespace })
+  if (typeof admission === "object") await group.serve(admission)
+  return group
 }

@@ -71,4 +71,7 @@ const positionIn = (directory: string, cause: unknown): string | undefined => {
 
 /** A copy of the library beside the script may have made it, so its class says nothing. */
 const isController = (value: unknown): value is DefinedController =>
-  isRecord(value) && typeof value.name === "string" && typeof value.reconcile === "function" && isRecord(value.for)
+  isRecord(value) &&
+  typeof value.name === "string" &&
+  isRecord(value.for) &&
+  [value.reconcile, value.validate, value.mutate, value.convert].some((each) => typeof each === "function")

@@ -39,6 +39,7 @@ export const scriptThreadBody: ActorBody<ScriptThreadConfig, ScriptThreadControl
             throw cause
           },
         }),
+      review: (call) => Effect.promise(() => scripts.review(call)),
       stop: (module) => Effect.promise(() => scripts.stop(module)),
       credentials: ({ module, endpoint }) => Effect.sync(() => scripts.credentials(module, endpoint)),
       settle: ({ question, refusal }) => Effect.sync(() => scripts.settle(question, refusal)),

@@ -1,6 +1,8 @@
 /** The interface of a script thread: a thread that runs the controllers of several scripts. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../../runtime/index.ts"
+import type { AdmissionCall, AdmissionTerms } from "../../admission/registration.ts"
+import type { ReviewRequest } from "../../admission/review-server.ts"
 import type { ControllerStatistics } from "../../controller/run/controller-statistics.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 import { PassedEndpoint } from "../../executor/given-credentials.ts"
@@ -24,6 +26,8 @@ const Assignment = Schema.Struct({
   hasCheckpoint: Schema.Boolean,
   /** For checkpoints; without it, controllers that keep one are refused. */
   stateDirectory: Schema.optional(Schema.String),
+  /** Whether the host serves webhooks; without, controllers that have any are refused. */
+  hasWebhooks: Schema.Boolean,
   /** With the module's own credentials. */
   endpoint: PassedEndpoint,
 })
@@ -32,9 +36,16 @@ export type ScriptAssignment = typeof Assignment.Type
 /** As the controllers count them. */
 const Controllers = Schema.declare((_: unknown): _ is ReadonlyArray<ControllerStatistics> => true)
 
+const Terms = Schema.declare((_: unknown): _ is ReadonlyArray<AdmissionTerms> => true)
+export type ReviewCall = { module: string; controller: string; call: AdmissionCall; request: ReviewRequest }
+const Review = Schema.declare((_: unknown): _ is ReviewCall => true)
+const Reply = Schema.declare((_: unknown): _ is { response: object } | { problem: string } => true)
+
 const scriptThreadControl = {
-  /** Loads a script and starts its controllers. */
-  start: { payload: Assignment, success: Schema.Void, error: ScriptRefused },
+  /** Loads a script and starts its controllers. Returns the webhooks that they need. */
+  start: { payload: Assignment, success: Terms, error: ScriptRefused },
+  /** Answers a review of the API server with a function of a controller. */
+  review: { payload: Review, success: Reply, error: Schema.Never },
   /** Lets the script's current runs end; without effect if it is not there. */
   stop: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   /** What its requests use from now on; those that were refused with the former ones are sent once more. Without effect for unknown modules. */

@@ -8,6 +8,7 @@ import type { Clock } from "../../../clock.ts"
 import type { ApiEndpoint } from "../../../kube/index.ts"
 import { formatGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
+import type { AdmissionTerms } from "../../admission/registration.ts"
 import { StateDirectoryMissing } from "../../checkpoint/checkpoint.ts"
 import {
   type Acquired,
@@ -16,6 +17,7 @@ import {
   type OpenCache,
   SharedCaches,
 } from "../../controller/access/shared-caches.ts"
+import { admissionTermsOf } from "../../controller/define-admission.ts"
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/run/running-controllers.ts"
 import { GivenCredentials } from "../../executor/given-credentials.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
@@ -23,7 +25,7 @@ import { HubSource, watchRequestOf } from "./hub-source.ts"
 import { loadScript, ScriptRefused } from "./load-script.ts"
 import { withoutMarks } from "./script-marks.ts"
 import type { Pulse } from "./script-thread-actor.ts"
-import type { ScriptAssignment, ScriptThreadReport } from "./script-thread-interface.ts"
+import type { ReviewCall, ScriptAssignment, ScriptThreadReport } from "./script-thread-interface.ts"
 
 interface ScriptThreadOptions {
   readonly clock: Clock
@@ -61,22 +63,22 @@ export class ScriptThread {
     this.#caches = new SharedCaches(this.#source)
   }
 
-  /** Rejects with {@link ScriptRefused}. Nothing is started once the signal is aborted. */
-  async start(assignment: ScriptAssignment, signal: AbortSignal): Promise<void> {
+  /** Returns the webhooks of its controllers. Rejects with {@link ScriptRefused}. Nothing is started once the signal is aborted. */
+  async start(assignment: ScriptAssignment, signal: AbortSignal): Promise<ReadonlyArray<AdmissionTerms>> {
     const { clock, random, report, pulse } = this.#options
-    const { module, codePath, hasCheckpoint, stateDirectory, endpoint } = assignment
+    const { module, codePath, hasCheckpoint, stateDirectory, hasWebhooks, endpoint } = assignment
     const trouble = (detail: string): void => report({ type: "trouble", module, detail: withoutMarks(detail) })
     const ended = pulse.begin()
     try {
       const loaded = await loadScript(assignment)
-      if (signal.aborted) return
+      if (signal.aborted) return []
       const controllers = hasCheckpoint ? loaded.map((one) => ({ ...one, checkpoint: true })) : loaded
       const checkpoint = stateDirectory === undefined ? undefined : { directory: stateDirectory }
       const credentials = new GivenCredentials(endpoint, () => report({ type: "unauthorized", module }))
       try {
         if (checkpoint === undefined && controllers.some((one) => one.checkpoint === true))
           throw new StateDirectoryMissing({ module })
-        checkTogether(controllers, { checkpoint })
+        checkTogether(controllers, { checkpoint, admission: hasWebhooks || undefined })
       } catch (cause) {
         throw new ScriptRefused({ path: codePath, problem: `cannot be run: ${messageOf(cause)}` })
       }
@@ -90,6 +92,20 @@ export class ScriptThread {
         defaultNamespace: "default",
       })
       this.#scripts.set(module, { credentials, running })
+      return controllers.flatMap((one) => admissionTermsOf(one) ?? [])
+    } finally {
+      ended()
+    }
+  }
+
+  /** Never rejects. */
+  async review({ module, controller, call, request }: ReviewCall): Promise<{ response: object } | { problem: string }> {
+    const ended = this.#options.pulse.begin()
+    try {
+      const response = await this.#scripts.get(module)?.running.review(controller, call, request)
+      return response === undefined ? { problem: `module ${module} does not run` } : { response }
+    } catch (error) {
+      return { problem: messageOf(error) }
     } finally {
       ended()
     }

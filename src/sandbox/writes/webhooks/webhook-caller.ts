@@ -30,14 +30,19 @@ interface Server {
   calls: number
 }
 
+/** Answers reviews for URLs in the process of the sandbox; `undefined`: it is not one of them. */
+export type OwnWebhooks = (url: URL, body: string) => Promise<{ status: number; text: string }> | undefined
+
 export class WebhookCaller {
+  readonly #own: OwnWebhooks | undefined
   readonly #timers: Timers
   readonly #random: Randomness
   readonly #findEndpoint: FindEndpoint
   /** By address and authority, the one that was called last at the end. */
   readonly #servers = new Map<string, Server>()
 
-  constructor(timers: Timers, random: Randomness, findEndpoint: FindEndpoint) {
+  constructor(timers: Timers, random: Randomness, findEndpoint: FindEndpoint, own?: OwnWebhooks) {
+    this.#own = own
     this.#timers = timers
     this.#random = random
     this.#findEndpoint = findEndpoint
@@ -62,22 +67,32 @@ export class WebhookCaller {
       certificateAuthority,
       endpoint === undefined ? undefined : address.hostname,
     )
+    const body = reviewText(webhook, uid, attributes, view)
+    const own = this.#own?.(address, body)
     server.calls++
-    const outcome = await sendOnce(
-      server.client,
-      {
-        method: "POST",
-        path: `${address.pathname}${address.search}`,
-        body: reviewText(webhook, uid, attributes, view),
-        // Webhooks must be idempotent, and the server may have closed an idle connection.
-        isRepeatable: true,
-      },
-      { deadlineMs: webhook.timeoutMs, timers: this.#timers },
-    )
+    const outcome = own
+      ? responseOf(await own)
+      : await sendOnce(
+          server.client,
+          {
+            method: "POST",
+            path: `${address.pathname}${address.search}`,
+            body,
+            // Webhooks must be idempotent, and the server may have closed an idle connection.
+            isRepeatable: true,
+          },
+          { deadlineMs: webhook.timeoutMs, timers: this.#timers },
+        )
     server.calls--
     this.#forget()
     if (outcome.tag === "deadline") return failed("context deadline exceeded")
     if (outcome.tag !== "response") return failed(describeFailure(outcome))
+    if (outcome.status === 500) {
+      const given = JSON.stringify(outcome.body.toString("utf8").trim())
+      return failedAnswer(
+        `failed to call webhook: an error on the server (${given}) has prevented the request from succeeding`,
+      )
+    }
     if (outcome.status < 200 || outcome.status > 299) return failed(`the response has the status ${outcome.status}`)
     return answerIn(webhook, uid, outcome.body.toString("utf8"))
   }
@@ -149,6 +164,10 @@ const dryRunRefused = ({ name }: Webhook): WebhookAnswer =>
   refusedAnswer(
     fail(400, `admission webhook ${JSON.stringify(name)} does not support dry run`, { reason: "BadRequest" }),
   )
+
+const responseOf = ({ status, text: body }: { status: number; text: string }) => ({
+  ...{ tag: "response" as const, status, body: Buffer.from(body) },
+})
 
 /** The body of a call that shows the request as one of `view`. */
 const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionAttributes, view: Resource): string => {

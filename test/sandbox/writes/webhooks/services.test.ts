@@ -1,8 +1,8 @@
 /** Webhooks that a configuration names by a Service. */
 
 import { afterEach, expect, test } from "vitest"
+import { makeServerCertificate } from "../../../../src/host/index.ts"
 import type { Sandbox } from "../../../../src/library/sandbox.ts"
-import { makeServerCertificate } from "../../../../src/simulation/index.ts"
 import { bodyOf, configMaps, send, sendFor } from "../write-client.ts"
 import { authority, configuration, mutatingConfigurations, patching, WebhookServer } from "./webhook-server.ts"
 import { configMap, start } from "./with-webhooks.ts"

@@ -3,7 +3,7 @@ import { createServer, request } from "node:https"
 import type { AddressInfo } from "node:net"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
+import { makeServerCertificate } from "../../../src/host/admission/certificate.ts"
 import { rounds } from "../../harness/effort.ts"
 
 const now = 1_763_700_000_000

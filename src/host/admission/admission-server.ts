@@ -1,0 +1,186 @@
+/**
+ * The webhooks of the controllers of one process: one HTTPS server, and their registration at the API server.
+ *
+ * What is registered stays until {@link AdmissionServer.set} leaves it out, also when the process ends, in whatever way: then the failure policy of each
+ * controller decides, until a process with the same prefix runs again. What others change of it is restored within ten minutes.
+ */
+import type { Clock } from "../../clock.ts"
+import { type ApiClient, pause, ResourceFinder, unlessNotFound } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import { messageOf } from "../../message-of.ts"
+import {
+  type AdmissionCall,
+  type AdmissionTerms,
+  certifiedHost,
+  clientConfigOf,
+  configurationKinds,
+  configurationName,
+  configurationOf,
+  defaultPrefix,
+  definitions,
+  secretName,
+  type WebhookAddress,
+} from "./registration.ts"
+import { type ReviewRequest, ReviewServer } from "./review-server.ts"
+import { WebhookCertificate } from "./webhook-certificate.ts"
+
+interface AdmissionServerOptions {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly address: WebhookAddress
+  /** `owner`: of the controller. Returns the response of the review. */
+  readonly answer: (
+    owner: string,
+    terms: AdmissionTerms,
+    call: AdmissionCall,
+    request: ReviewRequest,
+  ) => Promise<object>
+  /** Gets what an operator should see. */
+  readonly trouble: (detail: string) => void
+}
+
+/** ms between two looks at certificate and registrations, of which each is a request or two. */
+const checkMs = 600_000
+/** ms until a registration that has failed is tried again: its kind may be installed only then. */
+const retryMs = 2000
+/** ms in which API servers learn of a new authority, before a certificate of it is shown to them. */
+const settleMs = 10_000
+
+/** Without calls: it is to be removed. */
+interface Entry {
+  readonly owner: string
+  readonly terms: AdmissionTerms
+  isRegistered: boolean
+}
+
+export class AdmissionServer {
+  readonly #options: AdmissionServerOptions
+  readonly #prefix: string
+  readonly #finder: ResourceFinder
+  readonly #certificate: WebhookCertificate
+  /** By the names of controllers. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #stopping = new AbortController()
+  #server: ReviewServer | undefined
+  #wake = new AbortController()
+
+  private constructor(options: AdmissionServerOptions) {
+    const { client, clock, address } = options
+    const { prefix = defaultPrefix, service } = address
+    this.#options = options
+    this.#prefix = prefix
+    this.#finder = new ResourceFinder(client.connection)
+    const secret = service && { namespace: service.namespace, name: secretName(prefix) }
+    this.#certificate = new WebhookCertificate({ client, clock, host: certifiedHost(address), secret })
+  }
+
+  /** Listens, and registers what it is given from then on. Rejects with the error of the socket. */
+  static async start(options: AdmissionServerOptions): Promise<AdmissionServer> {
+    const made = new AdmissionServer(options)
+    made.#server = await ReviewServer.start({
+      ...options.address.listen,
+      certificate: made.#certificate.held,
+      at: (path) => made.#at(path),
+      onProblem: options.trouble,
+    })
+    void made.#follow()
+    return made
+  }
+
+  /** Controllers of which the API server does not know all webhooks yet. */
+  get missing(): ReadonlyArray<string> {
+    return [...this.#entries].flatMap(([name, { isRegistered }]) => (isRegistered ? [] : [name]))
+  }
+
+  /** Replaces the webhooks of an owner. Those that it does not give any more are removed. */
+  set(owner: string, given: ReadonlyArray<AdmissionTerms>): void {
+    for (const entry of this.#entries.values())
+      if (entry.owner === owner) this.#put(owner, { ...entry.terms, calls: [] })
+    for (const terms of given) {
+      const other = this.#entries.get(terms.controller)
+      if (other === undefined || other.owner === owner) this.#put(owner, terms)
+      else
+        this.#options.trouble(
+          `controller ${terms.controller} of ${owner} gets no webhooks: ${other.owner} has one of that name`,
+        )
+    }
+    this.#wake.abort()
+  }
+
+  /** Stops serving. What is registered stays. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    this.#wake.abort()
+    await this.#server?.close()
+  }
+
+  #put(owner: string, terms: AdmissionTerms): void {
+    this.#entries.set(terms.controller, { owner, terms, isRegistered: false })
+  }
+
+  #at(path: string): ((request: ReviewRequest) => Promise<object>) | undefined {
+    const [, controller = "", named = ""] = path.split("/")
+    const { owner = "", terms } = this.#entries.get(controller) ?? {}
+    const call = terms?.calls.find((each) => each === named)
+    return terms && call && ((request) => this.#options.answer(owner, terms, call, request))
+  }
+
+  /** Never rejects. */
+  async #follow(): Promise<void> {
+    const { clock, trouble } = this.#options
+    const { signal } = this.#stopping
+    let told = ""
+    let shown: string | undefined
+    while (!signal.aborted) {
+      this.#wake = new AbortController()
+      const problems: string[] = []
+      const attempt = (what: string, work: () => Promise<void>): Promise<void> =>
+        work().catch((error: unknown) => void problems.push(`${what}: ${messageOf(error)}`))
+      await attempt("the certificate of the webhooks", async () => void (await this.#certificate.current()))
+      const { held } = this.#certificate
+      if (problems.length === 0) {
+        // Nobody trusts the one that was made at the start, unless it is this one.
+        if (shown === undefined) this.#server?.replaceCertificate(held)
+        shown ??= held.certificate
+        for (const entry of [...this.#entries.values()])
+          await attempt(`webhooks of controller ${entry.terms.controller}`, () => this.#register(entry, held.authority))
+        if (held.certificate !== shown) await pause(clock, settleMs, signal)
+        if (held.certificate !== shown) this.#server?.replaceCertificate(held)
+        shown = held.certificate
+      }
+      if (problems.join() !== told && !signal.aborted) for (const problem of problems) trouble(problem)
+      told = problems.join()
+      await pause(clock, problems.length === 0 ? checkMs : retryMs, this.#wake.signal)
+    }
+  }
+
+  /** Applies the configurations of a controller, and removes those of functions that it does not have any more. */
+  async #register(entry: Entry, authority: string): Promise<void> {
+    const { client, address } = this.#options
+    const { controller, calls } = entry.terms
+    const configOf = (call: AdmissionCall) =>
+      clientConfigOf(address, this.#server?.port ?? 0, `/${controller}/${call}`, authority)
+    const kinds = calls.length === 0 ? [] : await Promise.all(entry.terms.kinds.map((name) => this.#kindOf(name)))
+    for (const call of ["validate", "mutate"] as const) {
+      const name = configurationName(this.#prefix, controller)
+      const configuration = configurationOf(call, entry.terms, address, kinds, configOf(call))
+      const options = { fieldManager: this.#prefix, force: true }
+      if (calls.includes(call)) await client.apply(configurationKinds[call], { name }, configuration, options)
+      else await unlessNotFound(client.delete(configurationKinds[call], { name }))
+    }
+    const [subject] = kinds
+    if (subject !== undefined && calls.includes("convert")) {
+      const clientConfig = { url: null, service: null, ...configOf("convert") }
+      const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } }
+      const name = `${subject.plural}.${subject.gvk.group}`
+      await client.patch(definitions, { name }, "merge", { spec: { conversion } }, { fieldManager: this.#prefix })
+    }
+    entry.isRegistered = true
+    if (calls.length === 0 && this.#entries.get(controller) === entry) this.#entries.delete(controller)
+  }
+
+  #kindOf(name: string) {
+    const gvk = parseGvk(name)
+    return gvk === undefined ? Promise.reject(new RangeError(`${name} is no kind`)) : this.#finder.find(gvk)
+  }
+}
