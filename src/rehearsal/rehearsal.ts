@@ -13,15 +13,14 @@
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
-import { parseGvk } from "../kube/offline.ts"
-import { type KindedObject, type ObservedChange, Sandbox } from "../sandbox/index.ts"
+import { type KindedObject, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
-import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
+import type { TraceItem } from "../trace/index.ts"
 import type { Participant, Stage } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
 import { inOrder, isCustom, nameOf, trackedKinds } from "./feed/kind-names.ts"
-import type { ExpectedState, ObjectState } from "./gate/state-comparison.ts"
+import { type ExpectedState, type ObjectState, stateOf } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
@@ -231,7 +230,7 @@ class Run {
     let feeder: Feeder | undefined
     let run: Run | undefined
     const sandbox = await Sandbox.start({
-      ownWebhooks: answerOwn(() => run?.#participants ?? []),
+      ownWebhooks: answerOwn(() => (run === undefined ? [] : run.#participants)),
       clock,
       random,
       bookmarkInterval: 0,
@@ -487,14 +486,6 @@ class Run {
     }
   }
 }
-
-const stateOf = (
-  kind: string,
-  { namespace, name, type, line, objectStart, objectEnd }: ObservedChange["change"],
-): ObjectState => ({
-  ...{ kind, namespace, name },
-  bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
-})
 
 /**
  * What a controller does for what it does not know to be gone, the garbage collector undoes, without a moment that passes in between: timers after which

@@ -6,6 +6,7 @@
  */
 import { isRecord } from "../../is-record.ts"
 import { parseGvk } from "../../kube/offline.ts"
+import type { ObservedChange } from "../../sandbox/index.ts"
 import { type Difference, differencesOf, type JournalStep } from "../journal/journal.ts"
 
 /** A state of one object; without bytes, that there is none. */
@@ -224,3 +225,12 @@ const has = (whole: unknown, part: unknown): boolean => {
   if (Array.isArray(whole) && Array.isArray(part)) return part.every((item) => whole.some((other) => has(other, item)))
   return whole === part
 }
+
+/** What a change of the sandbox has left. */
+export const stateOf = (
+  kind: string,
+  { namespace, name, type, line, objectStart, objectEnd }: ObservedChange["change"],
+): ObjectState => ({
+  ...{ kind, namespace, name },
+  bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
+})
