@@ -47,17 +47,16 @@ impl Operation {
 
     /// The next value; `None` when there are no more.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        INBOXES.with_borrow_mut(|inboxes| {
+        // The former waker is dropped outside, as the last one of a task may drop operations with it.
+        let (value, _former) = INBOXES.with_borrow_mut(|inboxes| {
             let inbox = inboxes.entry(self.id).or_default();
             match inbox.values.pop_front() {
-                Some(value) => Poll::Ready(Some(value)),
-                None if inbox.is_over => Poll::Ready(None),
-                None => {
-                    inbox.waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
+                Some(value) => (Poll::Ready(Some(value)), None),
+                None if inbox.is_over => (Poll::Ready(None), None),
+                None => (Poll::Pending, inbox.waker.replace(context.waker().clone())),
             }
-        })
+        });
+        value
     }
 
     /// Waits for the next value; `None` when there are no more.

@@ -81,13 +81,15 @@ impl Timer {
             self.forget();
             return Poll::Ready(());
         }
-        TIMERS.with_borrow_mut(|timers| {
+        // Dropped outside, as the last waker of a task may drop timers with it.
+        let _former = TIMERS.with_borrow_mut(|timers| {
             let number = *self.number.get_or_insert_with(|| {
                 timers.started += 1;
                 timers.started
             });
-            timers.waiting.insert((self.deadline, number), context.waker().clone());
+            let former = timers.waiting.insert((self.deadline, number), context.waker().clone());
             timers.ask();
+            former
         });
         Poll::Pending
     }
