@@ -1,9 +1,8 @@
 /** An operator on kube-rs: its own definition, a finalizer, the status by server-side apply, a reflector on a streaming list. */
 
-import { beforeAll, expect, test } from "vitest"
-import { eventually } from "../harness/eventually.ts"
+import { beforeAll, test } from "vitest"
 import { type Program, rustProgram } from "./build/compiled-program.ts"
-import { cafe, cafes } from "./cafes.ts"
+import { keepsCafes } from "./kube-operator.ts"
 import { runProgram } from "./running-program.ts"
 import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
@@ -19,41 +18,5 @@ test("defines its kind, keeps status and Deployment, holds what matches, and tid
 }) => {
   if ("missing" in program) return skipBecause(skip, `the operator was not built: ${program.missing}`)
   const { path } = program
-  await withProgram(
-    [],
-    ({ kubeconfig }) => runProgram(path, [], { KUBECONFIG: kubeconfig }),
-    async ({ sandbox, api, troubles }, { output }) => {
-      const holds = () =>
-        output()
-          .split("\n")
-          .filter((line) => line.startsWith("holds"))
-          .at(-1)
-      const corner = () => sandbox.get("example.com/v1.Cafe", "default", "corner")
-      const deployment = () => sandbox.get("apps/v1.Deployment", "default", "corner")
-      const target = { namespace: "default", name: "corner" }
-      await eventually(() => expect(holds()).toBe("holds "))
-      await api.create(cafes, cafe("corner", { tables: 2 }, { open: "yes" }))
-      await expect(api.create(cafes, cafe("palace", { tables: 10 }))).rejects.toThrow(/spec.tables/)
-      await eventually(() => expect(corner()?.status).toEqual({ open: 2 }))
-      expect(corner()).toMatchObject({ spec: { blend: "house" }, metadata: { finalizers: ["cafes.example.com/tidy"] } })
-      const applied = { manager: "cafes.example.com", operation: "Apply", subresource: "status" }
-      expect(corner()?.metadata.managedFields).toContainEqual(expect.objectContaining(applied))
-      expect(deployment()?.metadata.ownerReferences).toMatchObject([{ kind: "Cafe", name: "corner" }])
-      await eventually(() => expect(holds()).toBe("holds corner=2"))
-      await api.patch(cafes, target, "merge", { spec: { tables: 3 } })
-      await eventually(() => expect(corner()?.status).toEqual({ open: 3 }))
-      await eventually(() => expect(holds()).toBe("holds corner=3"))
-      await api.patch(cafes, target, "merge", { metadata: { labels: { open: "no" } } })
-      await eventually(() => expect(holds()).toBe("holds "))
-      // The second note of the same reason becomes a series of the first.
-      expect(sandbox.list("v1.Event")).toContainEqual(
-        expect.objectContaining({ reason: "Opened", series: expect.objectContaining({ count: expect.any(Number) }) }),
-      )
-      await api.delete(cafes, target)
-      await eventually(() => expect([corner(), deployment()]).toEqual([undefined, undefined]))
-      expect(sandbox.get("v1.ConfigMap", "default", "corner-closed")).toBeDefined()
-      expect(output()).not.toContain("failed")
-      expect(troubles).toEqual([])
-    },
-  )
+  await withProgram([], ({ kubeconfig }) => runProgram(path, [], { KUBECONFIG: kubeconfig }), keepsCafes)
 })

@@ -18,9 +18,14 @@ export interface CompiledGuest {
 }
 
 /** The functions of the ABI that a guest may import. */
-const abiImports = new Set(["http-proxy-abi.request", "delay-abi.delay", "kube-watch-abi.watch"])
+const abiImports = new Set([
+  "http-proxy-abi.request",
+  "delay-abi.delay",
+  "kube-watch-abi.watch",
+  "kube-watch-abi.cancel",
+])
 
-/** What a guest must export. */
+/** What a guest must export; `negotiate` it may. */
 const abiExports = {
   run: "function",
   allocate: "function",

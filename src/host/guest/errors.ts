@@ -61,6 +61,7 @@ const trapFaults = [
   "too-many-operations",
   "too-many-bytes",
   "sleep",
+  "abi-version",
   "host-failure",
 ] as const
 
@@ -76,6 +77,7 @@ export type TrapFault = (typeof trapFaults)[number]
  * - `bad-value`: it asked for something with bytes outside its memory, or that are not what the ABI says
  * - `too-many-operations`, `too-many-bytes`: it asked for more than {@link GuestLimits} allow
  * - `sleep`: it tried to sleep, which would hold up others; `delay` of the ABI wakes it later
+ * - `abi-version`: it and the host speak no common version of the ABI
  * - `host-failure`: the host's own code failed in a call of the guest; that call threw the cause
  */
 export class GuestTrap extends Schema.TaggedError<GuestTrap>()("GuestTrap", {

@@ -53,12 +53,20 @@ const pageBytes = 65_536
 /** Pages that 32 bits can address. */
 const mostPages = 65_536
 
+/**
+ * Versions of the ABI, of which a guest without `negotiate` speaks the first:
+ * 1. `rust_v1alpha1` of the original.
+ * 2. The import `kube-watch-abi.cancel` ends a watch.
+ */
+const newestAbiVersion = 2
+
 interface GuestExports {
   readonly run: () => void
   readonly allocate: (size: number) => number
   readonly wakeup_future: (id: bigint, pointer: number, length: number) => void
   readonly wakeup_stream: (id: bigint, pointer: number, length: number) => void
   readonly _initialize?: () => void
+  readonly negotiate?: (newest: number) => number
 }
 
 export class GuestInstance {
@@ -117,7 +125,7 @@ export class GuestInstance {
   }
 
   /**
-   * Runs the guest until it waits: its start function, `_initialize` and `run`. Once.
+   * Runs the guest until it waits: its start function, `_initialize`, `negotiate` and `run`. Once.
    *
    * @throws {GuestTrap | GuestExit}
    */
@@ -127,10 +135,14 @@ export class GuestInstance {
       const instance = new WebAssembly.Instance(this.#compiled.module, this.#imports())
       // Their names were compared with the ABI's; one of another type fails when it is called.
       this.#exports = instance.exports as unknown as GuestExports
-      const { run, _initialize } = this.#exports
+      const { run, _initialize, negotiate } = this.#exports
       if (_initialize !== undefined) {
         this.#boundary.enters("_initialize")
         _initialize()
+      }
+      if (negotiate !== undefined) {
+        this.#boundary.enters("negotiate")
+        this.#checkVersion(negotiate(newestAbiVersion))
       }
       this.#boundary.enters("run")
       run()
@@ -190,6 +202,12 @@ export class GuestInstance {
     }
   }
 
+  #checkVersion(version: number): void {
+    if (version >= 1 && version <= newestAbiVersion) return
+    const reason = `it speaks none of the versions 1 to ${newestAbiVersion} of the ABI (negotiate returned ${version})`
+    throw this.#boundary.end({ fault: "abi-version", reason, frames: [] })
+  }
+
   #imports(): WebAssembly.Imports {
     const { clock, random, env = [] } = this.#options
     const imported = WebAssembly.Module.imports(this.#compiled.module)
@@ -213,7 +231,10 @@ export class GuestInstance {
     const operations = this.#operations
     const abi = {
       "http-proxy-abi": { request: (pointer: number, length: number) => operations.request(pointer, length) },
-      "kube-watch-abi": { watch: (pointer: number, length: number) => operations.watch(pointer, length) },
+      "kube-watch-abi": {
+        watch: (pointer: number, length: number) => operations.watch(pointer, length),
+        cancel: (id: bigint) => operations.cancel(BigInt.asUintN(64, id)),
+      },
       "delay-abi": { delay: (ms: bigint) => operations.delay(ms) },
     }
     const modules = { ...abi, [wasiModule]: wasi }

@@ -13,6 +13,8 @@ export type OperationKind = "watch" | "request" | "delay"
 /** Who serves the operations of a guest. */
 export interface OperationHost {
   watch(id: bigint, request: WatchRequest): void
+  /** The guest takes no more of the watch, which is no operation any more. */
+  cancel(id: bigint): void
   request(id: bigint, request: GuestRequest): void
   /** @param ms from 0 to 2^64−1. */
   delay(id: bigint, ms: bigint): void
@@ -82,6 +84,13 @@ export class GuestOperations {
   request(pointer: number, length: number): bigint {
     const request = this.#decoded(decodeGuestRequest, pointer, length)
     return this.#add("request", (host, id) => host.request(id, request))
+  }
+
+  /** Without effect for a watch that has ended, which the guest may not know yet, and for other operations. */
+  cancel(id: bigint): void {
+    if (this.#open.get(id) !== "watch") return
+    this.#open.delete(id)
+    this.#asked.push((host) => host.cancel(id))
   }
 
   /** @param ms as the guest passes it: 64 bits with a sign. */

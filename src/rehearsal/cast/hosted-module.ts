@@ -123,6 +123,7 @@ export class HostedModule implements Participant {
         new GuestInstance(compiled, {
           host: {
             watch: (id, request) => this.#watch(id, request),
+            cancel: (id) => this.#cancel(id),
             request: (id, request) =>
               void requests.submit(this.name, request, (response) => {
                 this.#activity++
@@ -188,6 +189,11 @@ export class HostedModule implements Participant {
       if (!(cause instanceof InvalidSubscription)) throw cause
       refuse(cause.message)
     }
+  }
+
+  #cancel(id: bigint): void {
+    this.#watches.get(id)?.unsubscribe()
+    this.#watches.delete(id)
   }
 
   #take(id: bigint, request: WatchRequest): void {

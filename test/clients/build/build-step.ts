@@ -24,7 +24,7 @@ const defaultLimit = 900
 
 /** What the tools print if a registry is out of reach, or too old a tool is installed; a program that does not compile is a failure. */
 const unreachable =
-  /dial tcp|no such host|requires go >=|module lookup disabled|Could not resolve host|Couldn't resolve host|spurious network error|requires rustc|No matching distribution|Failed to establish a new connection|ensurepip is not available|Could not transfer artifact|Unknown host|has not been downloaded from it before|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/i
+  /rustup target add|dial tcp|no such host|requires go >=|module lookup disabled|Could not resolve host|Couldn't resolve host|spurious network error|requires rustc|No matching distribution|Failed to establish a new connection|ensurepip is not available|Could not transfer artifact|Unknown host|has not been downloaded from it before|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/i
 
 /** A folder in the user's cache directory, which survives runs and worktrees. Made if it is not there. */
 export const cacheFolder = async (name: string): Promise<string> => {

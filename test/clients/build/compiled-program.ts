@@ -1,4 +1,4 @@
-/** Programs in Go and Rust, in the user's cache directory. Go and cargo find out by themselves whether they are up to date. */
+/** Programs and modules in Go and Rust, in the user's cache directory. Go and cargo find out by themselves whether they are up to date. */
 
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -29,4 +29,13 @@ export const rustProgram = async (name: string): Promise<Program> => {
   const target = await cacheFolder(`${name}-target`)
   const words = ["build", "--locked", "--quiet", "--target-dir", target]
   return (await buildStep("cargo", words, { cwd: sourcesOf(name) })) ?? { path: join(target, "debug", name) }
+}
+
+/** Builds the crate in a folder of test/clients as a module, with the script that its users have. It takes some minutes the first time. */
+export const rustModule = async (name: string): Promise<Program> => {
+  const target = await cacheFolder(`${name}-target`)
+  const script = fileURLToPath(new URL("../../../guests/rust/build", import.meta.url))
+  const words = [join(sourcesOf(name), "Cargo.toml"), target, "--locked", "--quiet"]
+  const path = join(target, "wasm32-wasip1/debug", `${name.replaceAll("-", "_")}.wasm`)
+  return (await buildStep(script, words, { cwd: sourcesOf(name) })) ?? { path }
 }

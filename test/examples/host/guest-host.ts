@@ -29,6 +29,7 @@ export class GuestHost {
     this.#guest = new GuestInstance(compiled, {
       host: {
         watch: (id, request) => this.#watches.set(id, request),
+        cancel: (id) => this.#watches.delete(id),
         request: (id, { method, uri, headers, body }) =>
           this.#requests.set(id, {
             method,

@@ -162,6 +162,56 @@ describe("The caller", () => {
   })
 })
 
+describe("The version of the ABI", () => {
+  /** A guest that speaks this version, and writes the one that it is offered at 0. */
+  const speaking = (version: number) => ({
+    fields: `${imports}
+      (func (export "negotiate") (param $newest i32) (result i32)
+        (i32.store (i32.const 0) (local.get $newest)) (i32.const ${version}))`,
+    run: "(i32.store (i32.const 4) (i32.load (i32.const 0)))",
+  })
+
+  test.each([1, 2])("is %i if the guest chooses that one of those up to 2, before it runs", (version) => {
+    const { guest } = instantiate(compileText(speaking(version)))
+    guest.start()
+    expect([...guest.memory.subarray(0, 8)]).toEqual([2, 0, 0, 0, 2, 0, 0, 0])
+  })
+
+  test.each([0, 3, -1])(
+    "cannot be %i: the guest ends before it runs, and the reason says which there are",
+    (version) => {
+      const { guest } = instantiate(compileText(speaking(version)))
+      const error = errorOf(GuestTrap, () => guest.start())
+      expect(error).toMatchObject({ fault: "abi-version", during: "negotiate" })
+      expect(error.reason).toBe(`it speaks none of the versions 1 to 2 of the ABI (negotiate returned ${version})`)
+      expect(guest.memory[4]).toBe(0)
+    },
+  )
+})
+
+describe("A watch that the guest cancels", () => {
+  const cancelling = (cancelled: number) => ({
+    ...asking,
+    fields: `(import "kube-watch-abi" "cancel" (func $cancel (param i64))) ${asking.fields}`,
+    future: `(call $cancel (i64.const ${cancelled}))`,
+  })
+
+  test("is no operation any more: the guest is not woken for it, and its host is told in turn", () => {
+    const { guest, host } = instantiate(compileText(cancelling(0)))
+    guest.start()
+    guest.wakeFuture(2n, undefined)
+    expect([[...host.watches.keys()], [...guest.operations.keys()]]).toEqual([[], [1n]])
+    expect(guest.wakeStream(0n, bytes("{}"))).toBe(false)
+  })
+
+  test.each([1, 9])("has to be a watch: nothing happens to operation %i", (id) => {
+    const { guest, host } = instantiate(compileText(cancelling(id)))
+    guest.start()
+    guest.wakeFuture(2n, undefined)
+    expect([[...host.watches.keys()], [...guest.operations.keys()]]).toEqual([[0n], [0n, 1n]])
+  })
+})
+
 describe("A guest that fails", () => {
   const faultOf = (parts: Parameters<typeof compileText>[0], options: Parameters<typeof instantiate>[1] = {}) => {
     const { guest, host } = instantiate(compileText(parts), options)

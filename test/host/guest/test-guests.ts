@@ -65,6 +65,9 @@ export class NotingHost implements GuestHost {
   watch(id: bigint, request: WatchRequest): void {
     this.watches.set(id, request)
   }
+  cancel(id: bigint): void {
+    this.watches.delete(id)
+  }
   request(id: bigint, request: GuestRequest): void {
     this.requests.set(id, request)
   }

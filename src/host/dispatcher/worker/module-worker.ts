@@ -86,6 +86,7 @@ export class ModuleWorker {
     const key = (id: bigint) => ({ module, incarnation, id })
     const calls: OperationHost = {
       watch: (id, request) => this.#watch(instance, id, request),
+      cancel: (id) => this.#cancel(instance, id),
       request: (id, request) => operations.request(key(id), request),
       delay: (id, ms) => operations.delay(key(id), ms),
     }
@@ -289,8 +290,20 @@ export class ModuleWorker {
     this.endWatch(subscription, 410, "Expired", `${rows} changes were lost on their way`)
   }
 
+  /** What waits for the guest of that watch is dropped when its turn comes. */
+  #cancel({ subscriptions }: Instance, id: bigint): void {
+    for (const subscription of subscriptions) {
+      const watch = this.#watches.get(subscription)
+      if (watch?.id === id && watch.censusOf === undefined) return this.#close(subscription, watch)
+    }
+  }
+
   #end(subscription: number, watch: Watch, isExpired = false): void {
     watch.instance.runner.streamed(watch.id, undefined)
+    this.#close(subscription, watch, isExpired)
+  }
+
+  #close(subscription: number, watch: Watch, isExpired = false): void {
     const census = watch.census === undefined ? undefined : this.#watches.get(watch.census)
     if (watch.census !== undefined && census !== undefined) this.#unwatch(watch.census, census)
     if (watch.progress !== undefined) watch.instance.progress?.end(watch.progress)

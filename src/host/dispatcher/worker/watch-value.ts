@@ -22,13 +22,17 @@ const opening = {
 } as const
 const closing = Buffer.from("}")
 
+/** How an API server marks the bookmark that completes a streaming list. */
+const initialEventsEnd = { "k8s.io/initial-events-end": "true" } as const
+
 /** The value for a change, a copy; `undefined` if the guest gets none: it did not ask for bookmarks, and Kubernetes has no event for a new history. */
 export const watchValueOf = (watch: GuestWatch, change: HubChange): WatchValue | undefined => {
   if (change.type === "history") return undefined
   if (change.type === "synced" || change.type === "bookmark") {
     if (!watch.allowBookmarks) return undefined
     const { apiVersion, kind } = watch
-    const object = { apiVersion, kind, metadata: { resourceVersion: change.version } }
+    const annotations = change.type === "synced" ? { annotations: initialEventsEnd } : {}
+    const object = { apiVersion, kind, metadata: { resourceVersion: change.version, ...annotations } }
     return { bytes: Buffer.from(JSON.stringify({ type: "BOOKMARK", object })), isLast: false }
   }
   const bytes = Buffer.concat([opening[change.type], change.bytes, closing])

@@ -123,6 +123,31 @@ test("a subscription has a number that no other has had, whose rows are dropped"
   expect(woken).toEqual([added(1)])
 })
 
+test("a watch that its module cancels ends at the hub, and nothing more of it comes to the guest", () => {
+  start()
+  let cancel = (_id: bigint): void => undefined
+  worker.load(assignmentOf("c", 7, 2), (calls) => ({
+    start: () => {
+      calls.watch(0n, { apiVersion: "v1", kind: "Pod" } as never)
+      calls.watch(1n, { apiVersion: "v1", kind: "Secret" } as never)
+      cancel = (id) => calls.cancel(id)
+    },
+    wakeFuture: () => true,
+    wakeStream: (id, value) => {
+      woken.push(`${id} ${value === undefined ? "end" : "value"}`)
+      return true
+    },
+    memoryBytes: 65_536,
+  }))
+  run()
+  cancel(0n)
+  cancel(7n)
+  expect(reports.slice(3)).toEqual([{ type: "unwatched", subscription: 2, isExpired: false }])
+  worker.deliver([row(1, 2), row(1, 3)])
+  run()
+  expect(woken).toEqual(["1 value"])
+})
+
 test("modules that get the same change get the same copy of it, and each its own bookmark", () => {
   start()
   load("n", 2)
@@ -153,4 +178,12 @@ test("modules that get the same change get the same copy of it, and each its own
   ])
   run()
   expect(woken).toEqual([expect.stringContaining('"kind":"Pod"'), expect.stringContaining('"kind":"Secret"')])
+  // As an API server marks it; later bookmarks have no such mark.
+  worker.deliver([{ subscription: 3, number: 2, change: { ...synced, type: "bookmark" } }])
+  run()
+  const metadataOf = (text = ""): unknown => JSON.parse(text.slice(2)).object.metadata
+  expect([metadataOf(woken[0]), metadataOf(woken[2])]).toEqual([
+    { resourceVersion: "7", annotations: { "k8s.io/initial-events-end": "true" } },
+    { resourceVersion: "7" },
+  ])
 })
