@@ -1,14 +1,17 @@
 /** Controllers of controller-runtime as guests of the host: a manager with its cache, client, queue and timers, unchanged, in WebAssembly. */
 
-import { readFileSync } from "node:fs"
+import { copyFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 import { parse } from "yaml"
+import { hostCommand } from "../../src/cli/host.ts"
 import { ApiClient, type ApiObject, kinds } from "../../src/kube/index.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
+import { ran } from "../cli/commands-in.ts"
 import { examples } from "../examples/host/toolchains.ts"
 import { lifeOfWebApps } from "../examples/host/webapp-life.ts"
 import { eventually } from "../harness/eventually.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { hostWithAccounts } from "../host/dispatcher/host-with-accounts.ts"
 import { keepsPods } from "../host/dispatcher/simplepod-life.ts"
 import { goGuest } from "./build/compiled-program.ts"
@@ -81,6 +84,8 @@ test("finalizers, apply, requests from other kinds, filters of events and reques
   )
   expect((await copy()).metadata).toMatchObject({ managedFields: [{ manager: "guest", operation: "Apply" }] })
   expect((await client.get(kinds.configMaps, web)).metadata.finalizers).toEqual(["example.com/copy"])
+  // What was asked of it is answered 503, and tried again.
+  await host.kill("executor")
   await client.patch(secrets, web, "merge", { data: { word: btoa("two") } })
   await eventually(async () => expect(await copy(), logOf("guest")).toMatchObject({ data: { word: "two" } }))
   await client.delete(kinds.configMaps, web)
@@ -101,4 +106,22 @@ test("the WebApp operator does with controller-runtime what it does in TypeScrip
     [program.path, "webapp.wasm"],
     [join(examples, "controller-runtime/webapp/webapp.yaml"), "webapp.yaml"],
   ])
+})
+
+test("timers go by the time of a recording that is replayed into it", async ({ skip }) => {
+  const program = await goGuest("simplepod", "examples/host/controller-runtime")
+  if ("missing" in program) return skipBecause(skip, `the guest was not built: ${program.missing}`)
+  const modules = temporaryDirectory()
+  copyFileSync(program.path, join(modules, "simplepod.wasm"))
+  copyFileSync(join(examples, "controller-runtime/simplepod.yaml"), join(modules, "simplepod.yaml"))
+  const { output, error } = await ran(
+    hostCommand(() => import("../../src/cli/host-replay.ts")),
+    [modules, "--replay", join(examples, "typescript/outage.ndjson"), "--makes", "slinky.dev/v1.SimplePod=v1.Pod"],
+  )
+  // Pods of the recording lack the label that it selects by: it tries to make them with growing pauses, and makes the one that is deleted.
+  expect(output, error).toMatch(/^simplepod-controller-runtime +\d+ +0 .*v1\.Pod created 1/m)
+  const tries = [...`${output}${error}`.matchAll(/I0101 00:(\d\d:\d\d)\.\d+ .*"creates the pod".*shop\/api/g)].map(
+    ([, at]) => at,
+  )
+  expect([tries[0], tries.at(-1)]).toEqual(["00:00", expect.stringMatching(/^0[12]:/)])
 })
