@@ -12,8 +12,8 @@ export type { FedAs } from "./feed/feeder.ts"
 export type { Bug, Failure } from "./gate/diagnosis.ts"
 export { type ExpectRehearsalOptions, expectRehearsal, RehearsalFailed } from "./gate/expect-rehearsal.ts"
 export { BadExpectations, checkOf, type Expectations, parseExpectations } from "./gate/expectations.ts"
-export { type GateOptions, gate, isDisturbing } from "./gate/gate.ts"
-export { type Ignored, nameOf, type StepPlace } from "./gate/state-comparison.ts"
+export { gate, isDisturbing } from "./gate/gate.ts"
+export { nameOf, type StepPlace } from "./gate/state-comparison.ts"
 export { type GateTrial, linesOf } from "./gate/trial.ts"
 export {
   type Difference,

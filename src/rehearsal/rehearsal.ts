@@ -17,17 +17,17 @@ import { type KindedObject, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
 import type { TraceItem } from "../trace/index.ts"
 import type { Participant, Stage } from "./cast/participant.ts"
+import { type SeededRandomness, seededRandomness, VirtualClock } from "./clock/virtual-clock.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
 import { inOrder, isCustom, nameOf, trackedKinds } from "./feed/kind-names.ts"
-import { type ExpectedState, type ObjectState, stateOf } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
+import { type ExpectedState, type ObjectState, stateOf } from "./journal/object-state.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
 import { answerOwn, configurationsOf } from "./stage/own-webhooks.ts"
 import { type Disturbable, type Disturbance, type Schedule, textOfDisturbance } from "./stage/schedule.ts"
 import { Traffic } from "./stage/traffic.ts"
-import { type SeededRandomness, seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
 
 // Waits until everything in a rehearsal has come to rest: no request is under way, no run either, every watch event has been delivered, and
 // nothing more can happen before the clock moves.
@@ -73,7 +73,7 @@ const rest = async ({ activity, busy, awake, stallMs, time }: RestOptions): Prom
 }
 
 /** Sees the states of a rehearsal while it goes on. */
-export interface Audience {
+interface Audience {
   /** What is recorded of an object, of which the controllers may meet or make a part. */
   recorded(state: ExpectedState): void
   /** What the sandbox has of it. */

@@ -1,9 +1,9 @@
 /** A controller that takes part in a rehearsal, in whatever form it is. */
 import type { AdmissionCall, AdmissionTerms, ReviewRequest } from "../../host/index.ts"
 import type { Transport, WatchPolicy } from "../../kube/index.ts"
+import type { SeededRandomness, VirtualClock } from "../clock/virtual-clock.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { JournalEntry } from "../journal/journal.ts"
-import type { SeededRandomness, VirtualClock } from "../stage/virtual-clock.ts"
 
 /** The world of a participant. */
 export interface Stage {

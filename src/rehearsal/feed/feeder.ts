@@ -10,7 +10,7 @@ import { isRecord } from "../../is-record.ts"
 import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import { isSame, type LoadedObject, type Sandbox } from "../../sandbox/index.ts"
 import type { TraceChange } from "../../simulation/index.ts"
-import type { SeededRandomness } from "../stage/virtual-clock.ts"
+import type { SeededRandomness } from "../clock/virtual-clock.ts"
 import { type FeedDecision, guessedKind, type Members, type RecordedChange } from "./feed-rule.ts"
 import { mergeRecorded } from "./recorded-merge.ts"
 

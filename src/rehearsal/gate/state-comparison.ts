@@ -6,24 +6,8 @@
  */
 import { isRecord } from "../../is-record.ts"
 import { parseGvk } from "../../kube/offline.ts"
-import type { ObservedChange } from "../../sandbox/index.ts"
 import { type Difference, differencesOf, type JournalStep } from "../journal/journal.ts"
-
-/** A state of one object; without bytes, that there is none. */
-export interface ObjectState {
-  /** `apps/v1.Deployment`. */
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  /** JSON. */
-  readonly bytes: Uint8Array | undefined
-}
-
-/** A state that should be reached. */
-export interface ExpectedState extends ObjectState {
-  /** False if others than the controllers add to the object, so that it may have more than what is reached. */
-  readonly isWhole: boolean
-}
+import type { ExpectedState, ObjectState } from "../journal/object-state.ts"
 
 /** What is not compared. */
 export interface Ignored {
@@ -225,12 +209,3 @@ const has = (whole: unknown, part: unknown): boolean => {
   if (Array.isArray(whole) && Array.isArray(part)) return part.every((item) => whole.some((other) => has(other, item)))
   return whole === part
 }
-
-/** What a change of the sandbox has left. */
-export const stateOf = (
-  kind: string,
-  { namespace, name, type, line, objectStart, objectEnd }: ObservedChange["change"],
-): ObjectState => ({
-  ...{ kind, namespace, name },
-  bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
-})

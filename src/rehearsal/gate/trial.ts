@@ -1,19 +1,13 @@
 /** One rehearsal that is judged: by recorded states or those of another trial, by expectations, and by runs that fail. */
 import { microsOf } from "../../trace/index.ts"
+import type { ObjectState } from "../journal/object-state.ts"
 import { type RehearsalOptions, type Rehearsed, rehearse } from "../rehearsal.ts"
 import { type Failure, Story } from "./diagnosis.ts"
 import type { ExpectationCheck, Unmet } from "./expectations.ts"
-import {
-  type Ignored,
-  isKind,
-  type ObjectState,
-  placeOfStep,
-  StateComparison,
-  type StepPlace,
-} from "./state-comparison.ts"
+import { type Ignored, isKind, placeOfStep, StateComparison, type StepPlace } from "./state-comparison.ts"
 
 /** What was reached, by the number of the recorded change that led to it. */
-export type StateLog = ReadonlyArray<{ readonly change: number; readonly state: ObjectState }>
+type StateLog = ReadonlyArray<{ readonly change: number; readonly state: ObjectState }>
 
 export interface TrialOptions extends RehearsalOptions {
   readonly expectations?: ExpectationCheck | undefined

@@ -2,7 +2,7 @@
  * What disturbs a rehearsal: a list of decisions, each about one write or one recorded change by its name, so that the others mean the same
  * if one is left out. A seed has one schedule for each trace.
  */
-import { seededRandomness } from "./virtual-clock.ts"
+import { seededRandomness } from "../clock/virtual-clock.ts"
 
 /** `write` is `create v1.Pod shop/web #1`: the first request of this sort. `changes`: a number of recorded changes. */
 export type Disturbance =

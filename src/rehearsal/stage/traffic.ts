@@ -10,9 +10,9 @@ import type { Timer } from "../../clock.ts"
 import { isRecord } from "../../is-record.ts"
 import type { HttpRequest, HttpStream, ResponseHandler, Transport } from "../../kube/index.ts"
 import { type LocalAnswer, type LocalRequest, LocalTransport, type Sandbox } from "../../sandbox/index.ts"
+import type { VirtualClock } from "../clock/virtual-clock.ts"
 import { recordOf, verbs, type Witness } from "../journal/witness.ts"
 import type { Disturbance } from "./schedule.ts"
-import type { VirtualClock } from "./virtual-clock.ts"
 
 interface TrafficOptions {
   readonly sandbox: Sandbox

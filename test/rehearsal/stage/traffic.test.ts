@@ -1,8 +1,8 @@
 /** Requests of a rehearsal that are held for a latency, into a sandbox, through memory. */
 import { expect, onTestFinished, test } from "vitest"
 import type { ResponseHandler, StreamEnd } from "../../../src/kube/http/transport.ts"
+import { VirtualClock } from "../../../src/rehearsal/clock/virtual-clock.ts"
 import { Traffic } from "../../../src/rehearsal/stage/traffic.ts"
-import { VirtualClock } from "../../../src/rehearsal/stage/virtual-clock.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { turn } from "../../runtime/until.ts"
 

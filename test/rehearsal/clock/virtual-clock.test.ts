@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { seededRandomness, VirtualClock } from "../../../src/rehearsal/stage/virtual-clock.ts"
+import { seededRandomness, VirtualClock } from "../../../src/rehearsal/clock/virtual-clock.ts"
 
 describe("The clock of a rehearsal", () => {
   test("shows the time of the recording, and fires timers in the order of their times and of their making", () => {
