@@ -4,7 +4,7 @@ import type { WebhookAddress } from "../../host/index.ts"
 import { isLoopback } from "../../recorder/index.ts"
 import { type Reading, refused, value } from "./arguments.ts"
 
-interface NamedAddress {
+export interface NamedAddress {
   readonly host: string
   readonly port: number
 }
