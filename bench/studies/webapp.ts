@@ -1,10 +1,12 @@
 /**
  * One operator, WebApp, written for several libraries: what it takes in lines and memory, and how soon it acts.
  *
- *   node scripts/build.ts && npx node bench/studies/webapp.ts [--apps=50] [--changes=200]
+ *   node scripts/build.ts && npx node bench/studies/webapp.ts [--apps=50] [--changes=200] [--profile=release]
  *
  * - in TypeScript under `reel host` (examples/host/webapp),
- * - in Go with controller-runtime: the same file as a guest of `reel host`, and as a process of its own (examples/host/controller-runtime/webapp).
+ * - in Go with controller-runtime: the same file as a guest of `reel host`, and as a process of its own (examples/host/controller-runtime/webapp),
+ * - in Rust with kube, in both ways as well (examples/host/kube/webapp). `--profile` is cargo's: the first build for
+ *   release takes some minutes, and debug is what the tests have built already.
  *
  * Each runs alone, against a sandbox in this process in which nothing else acts. Memory is the proportional set size 5 s after all WebApps have their
  * Deployments; of a guest the host's included. Wake-up is from the request that changes a WebApp's image until the sandbox has
@@ -19,13 +21,18 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { parse } from "yaml"
 import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
-import { goGuest } from "../../test/clients/build/compiled-program.ts"
+import { goGuest, type Program, rustModule, rustProgram } from "../../test/clients/build/compiled-program.ts"
 import { readPss } from "../processes/process-watch.ts"
 import { percentile } from "../report/statistics.ts"
 
 const { values } = parseArgs({
-  options: { apps: { type: "string", default: "50" }, changes: { type: "string", default: "200" } },
+  options: {
+    apps: { type: "string", default: "50" },
+    changes: { type: "string", default: "200" },
+    profile: { type: "string", default: "release" },
+  },
 })
+const profile = values.profile === "debug" ? "debug" : "release"
 const [apps, changes] = [Number(values.apps), Number(values.changes)]
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const webApp = "example.com/v1.WebApp"
@@ -52,11 +59,19 @@ const hosted = (
   return [process.execPath, join(root, "bin/reel.js"), "host", modules, "--listen", "0"]
 }
 
+const built = async (program: Promise<Program>): Promise<string> => {
+  const made = await program
+  if ("missing" in made) throw new Error(made.missing)
+  return made.path
+}
+
 const operators = async (work: string): Promise<ReadonlyArray<Operator>> => {
   const typescript = join(root, "examples/host/webapp")
   const go = join(root, "examples/host/controller-runtime/webapp")
-  const guest = await goGuest("webapp", "examples/host/controller-runtime/webapp")
-  if ("missing" in guest) throw new Error(guest.missing)
+  const kube = join(root, "examples/host/kube/webapp")
+  const guest = await built(goGuest("webapp", "examples/host/controller-runtime/webapp"))
+  const kubeModule = await built(rustModule("kube-module", "webapp", profile))
+  const kubeProgram = await built(rustProgram("kube-rs", "webapp", profile))
   const program = join(work, "webapp")
   execFileSync("go", ["build", "-o", program, "."], { cwd: go, stdio: "inherit" })
   const files = ["webapp.yaml", "webapp.ts", "webapp-types.ts"].map((file) => [join(typescript, file), file] as const)
@@ -70,11 +85,20 @@ const operators = async (work: string): Promise<ReadonlyArray<Operator>> => {
       name: "controller-runtime, guest of reel host",
       files: [join(go, "webapp.go"), join(go, "main.go")],
       command: hosted(work, "go", [
-        [guest.path, "webapp.wasm"],
+        [guest, "webapp.wasm"],
         [join(go, "webapp.yaml"), "webapp.yaml"],
       ]),
     },
     { name: "controller-runtime, process", files: [join(go, "webapp.go"), join(go, "process.go")], command: [program] },
+    {
+      name: "kube, module of reel host",
+      files: [join(kube, "webapp.rs"), join(kube, "module.rs")],
+      command: hosted(work, "kube", [
+        [kubeModule, "webapp.wasm"],
+        [join(kube, "webapp.yaml"), "webapp.yaml"],
+      ]),
+    },
+    { name: "kube, process", files: [join(kube, "webapp.rs"), join(kube, "process.rs")], command: [kubeProgram] },
   ]
 }
 

@@ -1,6 +1,9 @@
 /** The operator on kube-rs once more, the same sources but for their main function, as a WebAssembly module of the controller host. */
 
+import { join } from "node:path"
 import { beforeAll, expect, test } from "vitest"
+import { examples } from "../examples/host/toolchains.ts"
+import { lifeOfWebApps } from "../examples/host/webapp-life.ts"
 import { hostWithAccounts } from "../host/dispatcher/host-with-accounts.ts"
 import { type Program, rustModule } from "./build/compiled-program.ts"
 import { keepsCafes } from "./kube-operator.ts"
@@ -32,4 +35,13 @@ test("does in a module what it does as a program", async ({ skip }) => {
     },
     keepsCafes,
   )
+})
+
+test("the WebApp operator does with kube what it does in TypeScript", async ({ skip }) => {
+  const module = await rustModule("kube-module", "webapp")
+  if ("missing" in module) return skipBecause(skip, `the module was not built: ${module.missing}`)
+  await lifeOfWebApps([
+    [module.path, "webapp.wasm"],
+    [join(examples, "kube/webapp/webapp.yaml"), "webapp.yaml"],
+  ])
 })

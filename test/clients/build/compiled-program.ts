@@ -24,18 +24,36 @@ export const goGuest = async (name: string, folder: string): Promise<Program> =>
   return (await buildStep("go", words, { cwd, env })) ?? { path }
 }
 
-/** Builds the crate in a folder of test/clients, whose program is called like its folder. */
-export const rustProgram = async (name: string): Promise<Program> => {
-  const target = await cacheFolder(`${name}-target`)
-  const words = ["build", "--locked", "--quiet", "--target-dir", target]
-  return (await buildStep("cargo", words, { cwd: sourcesOf(name) })) ?? { path: join(target, "debug", name) }
+/** cargo's profiles: the first compiles soonest, the second is what one would measure. */
+export type RustProfile = "debug" | "release"
+
+/** Builds a program of the crate in a folder of test/clients. By default it is called like the folder. */
+export const rustProgram = async (
+  folder: string,
+  name: string = folder,
+  profile: RustProfile = "debug",
+): Promise<Program> => {
+  const target = await cacheFolder(`${folder}-target`)
+  const words = ["build", "--bin", name, "--locked", "--quiet", "--target-dir", target, ...optionsOf(profile)]
+  return (await buildStep("cargo", words, { cwd: sourcesOf(folder) })) ?? { path: join(target, profile, name) }
 }
 
-/** Builds the crate in a folder of test/clients as a module, with the script that its users have. It takes some minutes the first time. */
-export const rustModule = async (name: string): Promise<Program> => {
-  const target = await cacheFolder(`${name}-target`)
+/**
+ * Builds the crate in a folder of test/clients as a module, or one of its examples, with the script that its users have. It takes some minutes the first
+ * time.
+ */
+export const rustModule = async (
+  folder: string,
+  example?: string,
+  profile: RustProfile = "debug",
+): Promise<Program> => {
+  const target = await cacheFolder(`${folder}-target`)
   const script = fileURLToPath(new URL("../../../guests/rust/build", import.meta.url))
-  const words = [join(sourcesOf(name), "Cargo.toml"), target, "--locked", "--quiet"]
-  const path = join(target, "wasm32-wasip1/debug", `${name.replaceAll("-", "_")}.wasm`)
-  return (await buildStep(script, words, { cwd: sourcesOf(name) })) ?? { path }
+  const which = example === undefined ? ["--lib"] : ["--example", example]
+  const words = [join(sourcesOf(folder), "Cargo.toml"), target, ...which, "--locked", "--quiet", ...optionsOf(profile)]
+  const file = example === undefined ? `${folder.replaceAll("-", "_")}.wasm` : `examples/${example}.wasm`
+  const path = join(target, "wasm32-wasip1", profile, file)
+  return (await buildStep(script, words, { cwd: sourcesOf(folder) })) ?? { path }
 }
+
+const optionsOf = (profile: RustProfile): ReadonlyArray<string> => (profile === "release" ? ["--release"] : [])
