@@ -17,6 +17,7 @@ import {
 import { messageOf } from "../message-of.ts"
 import {
   checkOf,
+  type Failure,
   type GateTrial,
   gate,
   HostedController,
@@ -232,18 +233,28 @@ const run = async (
     trials.push(trial)
     if (signal.aborted) break
   }
-  const { rehearsed } = trials[0] ?? {}
+  const [undisturbed, ...disturbed] = trials
+  const { rehearsed } = undisturbed ?? {}
   if (rehearsed !== undefined)
     for (const line of summary.lines({ ...rehearsed, participants: cast.participants })) print(line)
   if (signal.aborted) return exitCodes.interrupted
-  if (isText) for (const line of gateLines(trials)) print(line)
-  else terminal.standardOutput.write(visibleInJson(`${JSON.stringify(gateJson(trials))}\n`))
-  if (order.junit !== undefined) await written(order.junit, gateJunit(`reel host ${order.directory}`, trials))
-  const isFailed =
-    cast.refused.length + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
-  const isPassed = trials.every(({ failures }) => failures.length === 0)
-  return isFailed || summary.failing.length > 0 || !isPassed ? exitCodes.failed : exitCodes.ok
+  const notRun = [
+    ...refusals.map(({ path, refusal }) => describeRefusal(path, refusal)),
+    ...cast.refused,
+    ...cast.participants.flatMap(({ name, failure }) => (failure === undefined ? [] : `${name} has ended: ${failure}`)),
+  ].map(notRunFailure)
+  const judged = undisturbed && [{ ...undisturbed, failures: [...notRun, ...undisturbed.failures] }, ...disturbed]
+  if (judged === undefined) return exitCodes.failed
+  if (isText) for (const line of gateLines(judged)) print(line)
+  else terminal.standardOutput.write(visibleInJson(`${JSON.stringify(gateJson(judged))}\n`))
+  if (order.junit !== undefined) await written(order.junit, gateJunit(`reel host ${order.directory}`, judged))
+  return judged.every(({ failures }) => failures.length === 0) ? exitCodes.ok : exitCodes.failed
 }
+
+/** Of a module that takes no part, or not until the end. */
+const notRunFailure = (message: string): Failure => ({
+  ...{ bug: "not-run", kind: "", object: "", differences: [], message, since: { time: "", text: "the start" } },
+})
 
 /** Rejects with CommandFailed or BadExpectations. */
 const expectationsIn = async (file: string) => {

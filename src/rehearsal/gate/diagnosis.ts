@@ -15,6 +15,7 @@ export type Bug =
   | "differs"
   | "expectation"
   | "run-fails"
+  | "not-run"
   | "stalls"
 
 export interface Failure {

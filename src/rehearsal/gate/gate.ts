@@ -40,8 +40,9 @@ export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, voi
   const { restartAt, seeds = [] } = options
   const runs = new Runs(options)
   let begun = performance.now()
-  const { failures, rehearsed } = await runs.undisturbed(undefined)
-  yield { name: "undisturbed", failures, tookMs: performance.now() - begun, rehearsed }
+  const { failures, failing, rehearsed } = await runs.undisturbed(undefined)
+  const all = [...failures, ...[...failing.values()].map(runFails)]
+  yield { name: "undisturbed", failures: all, tookMs: performance.now() - begun, rehearsed }
   const { writes } = rehearsed.disturbable
   const restarted = restartAt === "every-write" ? writes : writes.filter((_, index) => index + 1 === restartAt)
   if (typeof restartAt === "number" && restarted.length === 0)
@@ -69,6 +70,11 @@ export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, voi
     yield failure === undefined ? trial : { ...trial, shortest: await runs.shortest(seed, schedule, failure) }
   }
 }
+
+/** About no single object. */
+const about = { kind: "", object: "", differences: [] }
+
+const runFails = (run: Pick<Failure, "message" | "since">): Failure => ({ ...about, ...run, bug: "run-fails" })
 
 class Runs {
   readonly #options: GateOptions
@@ -98,7 +104,6 @@ class Runs {
   /** What fails that does not fail undisturbed, and what happened. */
   async disturbed(schedule: Schedule): Promise<Pick<Tried, "failures" | "sequence">> {
     const reference = await this.undisturbed(schedule.changes)
-    const about = { kind: "", object: "", differences: [] }
     try {
       const { failures, failing, sequence } = await this.#try(schedule, { comparedWith: reference.log })
       const known = new Set(reference.failures.map(({ message }) => message))
@@ -106,7 +111,7 @@ class Runs {
       return {
         failures: [
           ...failures.filter(({ bug, message }) => bug !== "expectation" || !known.has(message)),
-          ...runs.map(([, run]): Failure => ({ ...about, ...run, bug: "run-fails" })),
+          ...runs.map(([, run]) => runFails(run)),
         ],
         sequence,
       }
