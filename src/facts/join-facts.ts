@@ -8,7 +8,7 @@
  * Memory: a file that is read, a row group, and the joined file.
  */
 import { type BlobStore, inParallel } from "../blob/index.ts"
-import { FactsFile, factsOf } from "./facts-file.ts"
+import { columnCount, FactsFile, factsOf } from "./facts-file.ts"
 import { atOnce, clustersIn, dayFolder, type FactsFolder, factsFolders, fileEndOf, fileName } from "./facts-files.ts"
 
 /** Bytes of a day that are joined at most: its file is in memory. The files of a day with more are not small, and stay. */
@@ -58,6 +58,8 @@ const join = async (
   signal: AbortSignal | undefined,
 ): Promise<boolean> => {
   const last = fileEndOf(files.at(-1)?.key ?? "")
+  // Those of a later version have columns that a file of this one would lose.
+  if (files.some(({ key }) => (fileEndOf(key)?.columns ?? 0) > columnCount)) return false
   if (last === undefined || files.reduce((sum, { bytes }) => sum + bytes, 0) > MOST_BYTES) return false
   const joined = new FactsFile()
   for (const { key } of files) {

@@ -170,3 +170,12 @@ test("files of an earlier version, which lack columns, are asked and joined with
   await joinAll(bucket)
   expect(await rowsIn(bucket)).toEqual(asked)
 })
+
+test("files of a later version, of which this one does not know all columns, stay as they are", async () => {
+  const { bucket } = await many()
+  const [first = ""] = filesIn(bucket).keys()
+  renameSync(join(bucket, "facts", first), join(bucket, "facts", first.replace(".c25", ".c26")))
+  const files = filesIn(bucket)
+  expect(await joinAll(bucket)).toEqual({ isThere: true, files: 0, days: 0 })
+  expect(filesIn(bucket)).toEqual(files)
+})

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { simplePods } from "../../examples/host/typescript/simplepod-controller.ts"
 import { type ApiObject, defineController, type Pod } from "../../src/host/controllers.ts"
 import { replayInto } from "../../src/library/rehearsal.ts"
+import { answerOwn } from "../../src/rehearsal/stage/own-webhooks.ts"
 import { podOf, simplePod, simplePodDefinition, traceOf } from "./history.ts"
 
 const day = traceOf([
@@ -43,4 +44,10 @@ test("What controllers write is admitted by them, with its differences in the jo
   expect(result.object("v1.Pod", "shop/bad")).toBeUndefined()
   expect(result.trouble[0]).toMatch(/shop\/bad: .*denied the request: name a version/)
   expect(String(await rehearsed())).toBe(String(result))
+})
+
+test("While controllers are down, a review fails, so that the failure policy decides", async () => {
+  const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "1" } }
+  const answer = answerOwn(() => [])(new URL("https://rehearsal/policy/validate"), JSON.stringify(review))
+  expect(await answer).toEqual({ status: 500, text: "there is no controller policy\n" })
 })

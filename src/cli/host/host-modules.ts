@@ -138,10 +138,11 @@ export class HostModules implements Disposable {
     this.#startingAgain.get(name)?.cancel()
     this.#startingAgain.delete(name)
     const { host, say, webhooks } = this.#options
+    // First: the last runs may take half a minute, in which a failure policy would refuse writes for a module that is to be gone.
+    if (why === "removed") webhooks?.set(name, [])
     try {
       await host.scripts.remove(name)
       await host.remove(name)
-      if (why === "removed") webhooks?.set(name, [])
       say(`module ${name} ${why}`)
     } catch (cause) {
       say(`module ${name} could not be ended: ${messageOf(cause)}`)

@@ -98,7 +98,8 @@ export class AdmissionServer {
       if (entry.owner === owner) this.#put(owner, { ...entry.terms, calls: [] })
     for (const terms of given) {
       const other = this.#entries.get(terms.controller)
-      if (other === undefined || other.owner === owner) this.#put(owner, terms)
+      // One without calls is about to be removed: its module may have got another name.
+      if (other === undefined || other.owner === owner || other.terms.calls.length === 0) this.#put(owner, terms)
       else
         this.#options.trouble(
           `controller ${terms.controller} of ${owner} gets no webhooks: ${other.owner} has one of that name`,

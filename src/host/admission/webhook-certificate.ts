@@ -2,7 +2,7 @@
  * The certificate of the webhooks of a process: in a Secret that its replicas share, or in memory. It is renewed when a third of its time is left; the
  * authority before it stays trusted, since replicas may still show the former certificate.
  */
-import { X509Certificate } from "node:crypto"
+import { createPrivateKey, X509Certificate } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import { type ApiClient, type ApiObject, type Kind, unlessNotFound } from "../../kube/index.ts"
 import { makeServerCertificate, type ServerCertificate } from "./certificate.ts"
@@ -65,13 +65,34 @@ export class WebhookCertificate {
     const validity = { notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs }
     const made = makeServerCertificate({ host: this.#options.host, ...validity })
     const [last = ""] = /-----BEGIN[\s\S]*?-----END CERTIFICATE-----\n/.exec(before) ?? []
-    return { ...made, authority: `${made.authority}${last}` }
+    return { ...made, authority: `${made.authority}${parsed(last) === undefined ? "" : last}` }
   }
 
-  #isUsable({ certificate, key }: ServerCertificate): boolean {
-    if (certificate === "" || key === "") return false
-    const { validToDate, subjectAltName = "" } = new X509Certificate(certificate)
+  /** Whatever somebody has written into the Secret: what does not belong together would end the server, or be trusted by no API server. */
+  #isUsable({ certificate, key, authority }: ServerCertificate): boolean {
+    const shown = parsed(certificate)
+    const issuer = parsed(authority)
+    if (shown === undefined || issuer === undefined || !shown.verify(issuer.publicKey)) return false
+    if (!isKeyOf(shown, key)) return false
+    const { validToDate, subjectAltName = "" } = shown
     const leftMs = validToDate.getTime() - this.#options.clock.wallMicros() / 1000
     return leftMs > validMs / 3 && subjectAltName.endsWith(`:${this.#options.host}`)
+  }
+}
+
+/** The first certificate of a PEM text; `undefined` if that is none. */
+const parsed = (text: string): X509Certificate | undefined => {
+  try {
+    return new X509Certificate(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isKeyOf = (certificate: X509Certificate, key: string): boolean => {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
   }
 }

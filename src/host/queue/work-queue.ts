@@ -19,8 +19,8 @@ export interface WorkQueueOptions {
   readonly process: (key: string) => Promise<void> | void
   /** Keys processed at once. Default 5, the real controllers' number of workers. */
   readonly concurrency?: number
-  /** Consecutive failures after which a key is dropped until it is added again, also by the last error. Default: never dropped; 0: no retries. */
-  readonly maximumRetries?: number | ((error: unknown) => number)
+  /** Consecutive failures after which a key is dropped until it is added again; a function is asked at each failure. Default: never dropped; 0: no retries. */
+  readonly maximumRetries?: number | ((error: unknown, key: string) => number)
   /** Called for every failure, before the retry. `attempt`: consecutive failures, from 1. `againMs`: until the retry; `undefined`: there is none. */
   readonly onError?: (key: string, error: unknown, attempt: number, againMs: number | undefined) => void
   /**
@@ -190,7 +190,7 @@ export class WorkQueue {
 
   #failed(key: string, error: unknown): void {
     const { maximumRetries: given = Number.POSITIVE_INFINITY, onError } = this.#options
-    const maximumRetries = typeof given === "number" ? given : given(error)
+    const maximumRetries = typeof given === "number" ? given : given(error, key)
     this.#statistics.failures++
     const attempt = this.#limiter.failures(key) + 1
     const againMs = this.#isClosed || attempt > maximumRetries ? undefined : this.#limiter.delayMs(key)

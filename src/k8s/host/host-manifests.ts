@@ -122,10 +122,16 @@ const webhookManifests = (settings: HostSettings): ReadonlyArray<Manifest> => {
   if (!servesWebhooks(settings)) return []
   const metadata = metadataOf(settings)
   const ports = [{ name: "webhooks", port: webhookPort, targetPort: webhookPort, protocol: "TCP" }]
+  const spec = { selector: selectorOf(settings), publishNotReadyAddresses: true, ports }
+  const readiness =
+    "One pod serves all webhooks. If one of them cannot be registered, the pod is not ready, and the others are needed all the same."
   const text = "The host makes the certificate, and may not create Secrets: that right cannot be limited to a name."
   const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque" }
   return [
-    manifest({ apiVersion: "v1", kind: "Service", metadata, spec: { selector: selectorOf(settings), ports } }),
+    manifest(
+      { apiVersion: "v1", kind: "Service", metadata, spec },
+      { path: ["spec", "publishNotReadyAddresses"], text: readiness },
+    ),
     manifest({ ...secret, metadata: { ...metadata, name: secretName(settings.name) } }, { path: ["type"], text }),
   ]
 }

@@ -22,7 +22,11 @@ export const answerOwn =
     if (hostname !== ownHost) return undefined
     const [, name, call] = pathname.split("/")
     const asked = participants().find((one) => one.name === name)
-    return answerReview(body, async (request) => asked?.review?.(call as AdmissionCall, request) ?? {})
+    return answerReview(body, async (request) => {
+      // The failure policy decides, as while a host is down.
+      if (asked?.review === undefined) throw new Error(`there is no controller ${name}`)
+      return asked.review(call as AdmissionCall, request)
+    })
   }
 
 /** The configurations of a controller, at an address of this process. */

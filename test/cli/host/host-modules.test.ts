@@ -37,3 +37,21 @@ test("a module that cannot be ended is reported, and its next change is made", a
     "module sweeper started",
   ])
 })
+
+test("the webhooks of a module that is removed go before its last runs have ended", async () => {
+  const steps: string[] = []
+  using modules = new HostModules({
+    host: {
+      add: async () => undefined,
+      loaded: async () => true,
+      remove: async () => undefined,
+      refused: [],
+      scripts: { add: async () => undefined, remove: async () => void steps.push("ended") },
+    },
+    clock: systemClock,
+    webhooks: { set: (owner, terms) => void steps.push(`${owner} has ${terms.length} webhooks`) },
+    say: () => undefined,
+  })
+  await modules.apply({ ...nothing, removed: [module] })
+  expect(steps).toEqual(["sweeper has 0 webhooks", "ended"])
+})

@@ -1,9 +1,13 @@
 /** Controllers that validate and mutate, asked by a sandbox over real HTTPS. */
+import { createPrivateKey, X509Certificate } from "node:crypto"
 import { connect } from "node:tls"
 import fc from "fast-check"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
+import { AdmissionServer } from "../../../src/host/admission/admission-server.ts"
+import { makeServerCertificate } from "../../../src/host/admission/certificate.ts"
 import { answerReview, readReview } from "../../../src/host/admission/review-server.ts"
+import { admissionTermsOf } from "../../../src/host/controller/define-admission.ts"
 import {
   type ControllerDefinition,
   defineController,
@@ -40,6 +44,18 @@ const definitions = {
 interface Widget extends ApiObject {
   readonly spec: { readonly size?: number; readonly sizes?: ReadonlyArray<number | undefined> }
 }
+
+type Files = Readonly<Record<"tls.crt" | "tls.key" | "ca.crt", string>>
+
+/** Of a Secret with a new certificate. */
+const filesOf = (host: string): Files => {
+  const [notBeforeMs, notAfterMs] = [Date.now() - 1000, Date.now() + 80 * 86_400_000]
+  const { certificate, key, authority } = makeServerCertificate({ host, notBeforeMs, notAfterMs })
+  return { "tls.crt": certificate, "tls.key": key, "ca.crt": authority }
+}
+
+const encoded = (files: Files) =>
+  Object.fromEntries(Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]))
 
 const loopback = { listen: { address: "127.0.0.1", port: 0 }, host: "127.0.0.1" }
 
@@ -264,6 +280,45 @@ describe("The webhooks of a process", { timeout: patient(20_000) }, () => {
       bundle().endsWith(`-
 ${authority}`),
     ).toBe(true)
+  })
+
+  test.each([
+    ["a key of another certificate", (other: Files, own: Files) => ({ ...own, "tls.key": other["tls.key"] })],
+    ["no authority", (_: Files, own: Files) => ({ ...own, "ca.crt": "" })],
+    ["an authority of others", (other: Files, own: Files) => ({ ...own, "ca.crt": other["ca.crt"] })],
+    ["no PEM", () => ({ "tls.crt": "x", "tls.key": "y", "ca.crt": "-----BEGIN z-----END CERTIFICATE-----\n" })],
+  ] as const)("get a new certificate if somebody has put %s into their Secret", async (_, damaged) => {
+    const service = { namespace: "host", name: "colours", port: 443 }
+    const metadata = { name: "kubereel-webhooks", namespace: "host" }
+    sandbox.put("v1.Namespace", { metadata: { name: "host", labels: { "kubernetes.io/metadata.name": "host" } } })
+    const put = encoded(damaged(filesOf("colours.host.svc"), filesOf("colours.host.svc")))
+    sandbox.put("v1.Secret", { metadata, type: "Opaque", data: put } as never)
+    await run(colours, { admission: { ...loopback, service } })
+    const { data } = sandbox.get("v1.Secret", "host", "kubereel-webhooks") as never as { data: Files }
+    const read = (name: keyof Files) => Buffer.from(data[name], "base64").toString()
+    const certificate = new X509Certificate(read("tls.crt"))
+    expect(certificate.checkPrivateKey(createPrivateKey(read("tls.key")))).toBe(true)
+    expect(certificate.verify(new X509Certificate(read("ca.crt")).publicKey)).toBe(true)
+    for (const pem of read("ca.crt").match(/-----BEGIN[\s\S]*?-----END CERTIFICATE-----/g) ?? [])
+      expect(() => new X509Certificate(pem)).not.toThrow()
+    expect(troubles).toEqual([])
+  })
+
+  test("are registered for a module that has got another name", async () => {
+    const terms = admissionTermsOf(defineController(colours) as never)
+    const given = terms === undefined ? [] : [terms]
+    const trouble = (detail: string): void => void troubles.push(detail)
+    await using server = await AdmissionServer.start({
+      ...{ client, clock: systemClock, address: loopback, trouble },
+      answer: async () => ({ allowed: true }),
+    })
+    server.set("before", given)
+    await eventually(() => expect(server.missing).toEqual([]))
+    server.set("before", [])
+    server.set("after", given)
+    await eventually(() => expect(server.missing).toEqual([]))
+    expect(sandbox.get(validating, "", "kubereel-colours")).toBeDefined()
+    expect(troubles).toEqual([])
   })
 
   test("are reached through their Service, by its name", async () => {

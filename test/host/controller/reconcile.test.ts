@@ -214,6 +214,23 @@ describe("A controller", () => {
     expect(running.statistics()[0]?.terminalFailures).toBe(0)
   })
 
+  test("is retried after one mistake, however often other failures came before", async () => {
+    const { run, createWidget, until } = await startCluster()
+    let runs = 0
+    const recovering = defineController({
+      name: "recovering",
+      for: widgets,
+      reconcile: () => {
+        if (++runs <= 11) throw new Error("the server is away")
+        if (runs === 12) throw new TypeError("the caches are behind")
+      },
+    })
+    await createWidget("a")
+    const running = await run([recovering])
+    await until(() => runs === 13, 1000)
+    expect(running.statistics()[0]).toMatchObject({ failures: 12 })
+  })
+
   test("may be an Effect, whose failures are failures of the run", async () => {
     const { run, createWidget, until, troubles } = await startCluster()
     let runs = 0

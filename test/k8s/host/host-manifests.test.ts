@@ -64,7 +64,12 @@ describe("webhooks", () => {
     const of = (kind: string): PrintedObject => found.objects.find((each) => each.kind === kind) as PrintedObject
     expect(of("Service")).toMatchObject({
       metadata: { name: "rules", namespace: "hosts" },
-      spec: { ports: [{ port: 9443, targetPort: 9443 }], selector: { "app.kubernetes.io/instance": "rules" } },
+      spec: {
+        ports: [{ port: 9443, targetPort: 9443 }],
+        selector: { "app.kubernetes.io/instance": "rules" },
+        // A webhook that cannot be registered must not take the others with it.
+        publishNotReadyAddresses: true,
+      },
     })
     expect(of("Secret")).toMatchObject({ metadata: { name: "rules-webhooks", namespace: "hosts" } })
     expect(of("Secret")).not.toHaveProperty("data")

@@ -80,6 +80,8 @@ export class ControllerRun {
   #past: QueueStatistics = { ...noStatistics(), depth: 0, delayed: 0, longestRunningMs: 0 }
   #ending: Promise<void> | undefined
   readonly #running = new Set<string>()
+  /** Of keys whose last runs failed with a mistake: how many. */
+  readonly #mistakes = new Map<string, number>()
   readonly #counters = { terminalFailures: 0, requeues: 0, timeouts: 0 }
 
   constructor(controller: DefinedController, options: ControllerRunOptions) {
@@ -162,8 +164,11 @@ export class ControllerRun {
       clock,
       random,
       concurrency,
-      maximumRetries: (error) => (isMistake(error) ? mistakesInARow - 1 : Number.POSITIVE_INFINITY),
-      process: (key) => this.#process(key, { queue, progress, abort, applied }),
+      maximumRetries: (error, key) => (this.#isHopeless(key, error) ? 0 : Number.POSITIVE_INFINITY),
+      process: async (key) => {
+        await this.#process(key, { queue, progress, abort, applied })
+        this.#mistakes.delete(key)
+      },
       onError: (key, error, _attempt, againMs) => {
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error, againMs)
       },
@@ -381,6 +386,15 @@ export class ControllerRun {
     const made = new CachedObjects(caches, this.#indexes)
     this.#cached.set(kind, made)
     return made
+  }
+
+  /** Whether too many runs in a row have failed with a mistake; other failures in between or before do not count. */
+  #isHopeless(key: string, error: unknown): boolean {
+    const inARow = isMistake(error) ? (this.#mistakes.get(key) ?? 0) + 1 : 0
+    const isHopeless = inARow >= mistakesInARow
+    if (inARow === 0 || isHopeless) this.#mistakes.delete(key)
+    else this.#mistakes.set(key, inARow)
+    return isHopeless
   }
 
   /** `againMs`: until the key is run again; absent: that is not known, or it is not. */
