@@ -238,7 +238,7 @@ export const describeReport = (report: BuildReport): string => {
 
 const findTargets = async (root: string): Promise<{ targets: Target[]; absent: string[] }> => {
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
-    exports?: { [path: string]: { default: string } }
+    exports?: { [path: string]: string | { types?: string; default?: string } }
     dependencies?: { [name: string]: string }
     peerDependencies?: { [name: string]: string }
   }
@@ -264,7 +264,9 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
     for (const name of await sourcesIn(root, folder))
       targets.push({ name: `test-workers/${name}`, entry: `${folder}/${name}.ts`, external })
   const library = await sourcesIn(root, libraryFolder)
-  for (const path of Object.keys(manifest.exports ?? {})) {
+  for (const [path, exported] of Object.entries(manifest.exports ?? {})) {
+    // One of types only.
+    if (typeof exported === "object" && exported.types !== undefined && exported.default === undefined) continue
     const name = path === "." ? "index" : path.slice(2)
     const entry = `${libraryFolder}/${name}.ts`
     if (!library.includes(name)) absent.push(path)

@@ -38,6 +38,7 @@ import { quoted, visible, visibleInJson } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
 import { gateJson, gateJunit, gateLines } from "./host/gate-report.ts"
+import { watchForStuck } from "./host/stuck-watch.ts"
 import { openSource, type ReplaySource } from "./replay/replay-source.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { alignedRows } from "./terminal/display-width.ts"
@@ -204,6 +205,7 @@ const run = async (
   }
   const summary = new ReplaySummary()
   using _file = file
+  using _watch = watchForStuck("reel host")
   const rehearsal = {
     expectations: expected?.check,
     ignored: expected?.expectations.ignore ?? [],

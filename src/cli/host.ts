@@ -66,6 +66,7 @@ const voices = (format: LogFormat, { standardOutput, standardError }: Terminal) 
   if (format === "text")
     return {
       say: (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text)),
+      warn: (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text)),
       note: (subject: string, note: string): void =>
         void standardError.write(toldLines(`${syntax.name}: `, `${subject}: ${note}`)),
       line: (module: string, text: string): void => void standardOutput.write(`${module}: ${visible(text)}\n`),
@@ -75,6 +76,7 @@ const voices = (format: LogFormat, { standardOutput, standardError }: Terminal) 
   )
   return {
     say: (text: string): void => log?.info(text),
+    warn: (text: string): void => log?.warn(text),
     note: (module: string, note: string): void => log?.warn(note, { module }),
     line: (module: string, text: string): void => lines?.info(text, { module }),
   }
@@ -214,10 +216,13 @@ export const hostCommand = (
 
 /** Checks that involve more than one option. */
 const wrongCombination = (given: OptionValues<typeof options>): string | undefined => {
-  if (given.replay !== undefined)
-    return given.kubeconfig === undefined && given.context === undefined
-      ? undefined
-      : "--replay excludes --kubeconfig and --context: there is no cluster"
+  if (given.replay !== undefined) {
+    const live = (["kubeconfig", "context", "webhook-address", "state-directory"] as const).find(
+      (name) => given[name] !== undefined,
+    )
+    if (live !== undefined) return `--replay excludes --${live}: there is no cluster`
+    return given.logFormat === "text" ? undefined : "--replay excludes --log-format; -o json makes a document of it"
+  }
   const needing = (["from", "to", "journal", "expect", "junit", "restart-at"] as const).find(
     (name) => given[name] !== undefined,
   )
@@ -231,7 +236,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
 }
 
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
-  const { say, note, line } = voices(given.logFormat, terminal)
+  const { say, warn, note, line } = voices(given.logFormat, terminal)
   using stop = interruption(terminal, true)
   const unreadable = await readdir(directory).then(() => undefined, codeOf)
   if (unreadable !== undefined) throw new CommandFailed(`cannot read the modules of ${directory}: ${unreadable}`)
@@ -271,7 +276,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     onLog: (module, _stream, text) => line(module, text),
     onNote: note,
   })
-  using modules = new HostModules({ host, clock: systemClock, webhooks, say })
+  using modules = new HostModules({ host, clock: systemClock, webhooks, say, warn })
   const conditions = (): ReadonlyArray<Condition> => [
     ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
     {

@@ -26,7 +26,7 @@ export const runningFunctions = async (worker: Worker): Promise<ReadonlyArray<Ru
   const timer = setTimeout(() => overdue.resolve([]), giveUpMs)
   try {
     session.connect()
-    return await Promise.race([pausedStack(session, worker), overdue.promise])
+    return await Promise.race([pausedStack(session, worker, overdue.promise), overdue.promise])
   } finally {
     clearTimeout(timer)
     session.disconnect()
@@ -60,7 +60,11 @@ type FromThread =
 const messages = ["Debugger.enable", "Debugger.pause", "Debugger.resume", "Debugger.disable"] as const
 
 /** Never rejects, and resolves when the thread has been paused and goes on. */
-const pausedStack = (given: Session, worker: Worker): Promise<ReadonlyArray<RunningFunction>> =>
+const pausedStack = (
+  given: Session,
+  worker: Worker,
+  givenUp: Promise<unknown>,
+): Promise<ReadonlyArray<RunningFunction>> =>
   new Promise((resolve) => {
     const session = given as unknown as WorkerSession
     const urls = new Map<string, string>()
@@ -78,6 +82,8 @@ const pausedStack = (given: Session, worker: Worker): Promise<ReadonlyArray<Runn
       }
       send(0, 2)
     })
+    // If it is paused after we have given up: a paused thread cannot be ended.
+    void givenUp.then(() => send(2, messages.length))
     session.on("NodeWorker.receivedMessageFromWorker", ({ params: { message } }) => {
       const heard = JSON.parse(message) as FromThread
       if (heard.method === "Debugger.scriptParsed") urls.set(heard.params.scriptId, heard.params.url)

@@ -26,6 +26,8 @@ interface HostModulesOptions {
   readonly webhooks?: Pick<AdmissionServer, "set"> | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
+  /** As `say`, what does not run. */
+  readonly warn: (line: string) => void
 }
 
 /** ms between two starts of a module without credentials. How often the API server is asked for a token is the token source's matter. */
@@ -59,9 +61,9 @@ export class HostModules implements Disposable {
 
   /** Resolves when the changes are made. */
   async apply({ added, replaced, removed, refusals }: ModuleChanges): Promise<void> {
-    const { say } = this.#options
+    const { warn } = this.#options
     const texts = new Set(refusals.map(({ path, refusal }) => describeRefusal(path, refusal)))
-    for (const text of texts) if (!this.#refusals.has(text)) for (const line of text.split("\n")) say(line)
+    for (const text of texts) if (!this.#refusals.has(text)) for (const line of text.split("\n")) warn(line)
     this.#refusals = texts
     const removals = removed.map(({ file }) => this.#inTurn(file.name, () => this.#end(file.name, "removed")))
     const replacements = replaced.map(({ before, after }) =>
@@ -100,7 +102,7 @@ export class HostModules implements Disposable {
   }
 
   async #start(module: ModuleSource): Promise<void> {
-    const { host, say } = this.#options
+    const { host, say, warn } = this.#options
     const { file, codePath, form } = module
     if (this.#isClosed) return
     try {
@@ -114,7 +116,7 @@ export class HostModules implements Disposable {
       // The host has ended it.
       if (this.#isClosed) return
       const reason = `module ${file.name} is not run: ${messageOf(cause)}`
-      if (this.#failed.get(file.name) !== reason) say(reason)
+      if (this.#failed.get(file.name) !== reason) warn(reason)
       this.#failed.set(file.name, reason)
       if (cause instanceof TokenRefused || isCredentialsError(cause)) this.#startLater(module)
     }
@@ -137,7 +139,7 @@ export class HostModules implements Disposable {
     this.#failed.delete(name)
     this.#startingAgain.get(name)?.cancel()
     this.#startingAgain.delete(name)
-    const { host, say, webhooks } = this.#options
+    const { host, say, warn, webhooks } = this.#options
     // First: the last runs may take half a minute, in which a failure policy would refuse writes for a module that is to be gone.
     if (why === "removed") webhooks?.set(name, [])
     try {
@@ -145,7 +147,7 @@ export class HostModules implements Disposable {
       await host.remove(name)
       say(`module ${name} ${why}`)
     } catch (cause) {
-      say(`module ${name} could not be ended: ${messageOf(cause)}`)
+      warn(`module ${name} could not be ended: ${messageOf(cause)}`)
     }
   }
 }

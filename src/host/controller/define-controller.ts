@@ -170,6 +170,20 @@ export interface DefinedController
   readonly concurrency: number
 }
 
+const members: Readonly<Record<keyof ControllerDefinition, true>> = {
+  ...{ name: true, for: true, owns: true, watches: true, reads: true, indexes: true, writes: true, finalizer: true },
+  ...{ reconcile: true, checkpoint: true, concurrency: true, reconcileTimeoutMs: true },
+  ...{ validate: true, mutate: true, convert: true, admission: true },
+}
+
+/** Types find this too, but the host does not check them. */
+const unknownMember = (definition: object): string | undefined => {
+  const unknown = Object.keys(definition).find((name) => !Object.hasOwn(members, name))
+  return unknown === undefined
+    ? undefined
+    : `it has no member ${JSON.stringify(unknown)}; its members are ${Object.keys(members).join(", ")}`
+}
+
 /** Checks a definition. Throws {@link InvalidControllerError}. */
 export const defineController = <T extends ObjectBase = ApiObject>(
   definition: ControllerDefinition<T>,
@@ -188,7 +202,7 @@ export const defineController = <T extends ObjectBase = ApiObject>(
     writes: (definition.writes ?? []).map((write) => ({ namespace, ...selectionOf<Write>(write) })),
     concurrency,
   }
-  const problem = problemOf(defined) ?? admissionProblem(defined)
+  const problem = unknownMember(definition) ?? problemOf(defined) ?? admissionProblem(defined)
   if (problem !== undefined) throw new InvalidControllerError({ controller: String(name), problem })
   // Only the author of the controller knows the type of its objects. The code that runs it passes them on unread.
   return Object.freeze(defined) as unknown as DefinedController

@@ -2,7 +2,8 @@
  * Reads a directory of modules: each is `NAME.yaml` with `NAME.wasm`, `NAME.ts` or `NAME.js` beside it.
  *
  * Guaranteed: never rejects; a module that cannot be loaded is a refusal and hinders no other; the order is that of the file names. Hidden
- * files are ignored, so that a mounted ConfigMap works, and so are scripts without a YAML, which modules may import, and other files. Files
+ * files are ignored, so that a mounted ConfigMap works, and so are scripts without a YAML, which modules may import, manifests of Kubernetes objects,
+ * such as a CustomResourceDefinition, and other files. Files
  * whose signature has not changed are not read again. What a script imports relatively, wherever that lies, belongs to its code.
  */
 import { createHash } from "node:crypto"
@@ -79,6 +80,7 @@ export const listModules = async (
       refusals.push({ path, refusal: { _tag: "FileMissing", expected: `${stem}.yaml` } })
     } else if (extension === ".yaml") {
       const result = await readModule(io, directory, stem, present, cache, read)
+      if (result === undefined) continue
       if (Result.isSuccess(result)) modules.push(result.success)
       else refusals.push(result.failure)
     }
@@ -94,11 +96,12 @@ const readModule = async (
   present: ReadonlySet<string>,
   cache: ReadCache,
   read: Set<string>,
-): Promise<Result.Result<ModuleSource, RefusedModule>> => {
+): Promise<Result.Result<ModuleSource, RefusedModule> | undefined> => {
   const path = join(directory, `${stem}.yaml`)
   const refuse = (refusal: ModuleRefusal, about = path) => Result.fail({ path: about, refusal })
   const yaml = await readCached(io, path, largestModuleFile + 1, cache, read)
   if (typeof yaml === "string") return refuse({ _tag: "Unreadable", code: yaml })
+  if (isManifest(yaml.bytes)) return undefined
   const parsed = parseModuleFile(yaml.bytes ?? new Uint8Array(0))
   if (Result.isFailure(parsed)) return refuse({ _tag: "Invalid", problems: parsed.failure })
   const found = forms.filter((one) => present.has(`${stem}.${one}`))
@@ -143,6 +146,11 @@ const importsOf = (path: string, bytes: Uint8Array): ReadonlyArray<string> =>
   /\.[cm]?[jt]s$/.test(path)
     ? [...Buffer.from(bytes).toString().matchAll(relativeImports)].map(([, , to = ""]) => join(dirname(path), to))
     : []
+
+const isManifest = (bytes: Uint8Array = new Uint8Array(0)): boolean => {
+  const text = Buffer.from(bytes).toString()
+  return /^apiVersion:/m.test(text) && /^kind:/m.test(text)
+}
 
 /** The hash of a file, with its bytes if it is a YAML, and what it imports; or the error of the operating system. */
 const readCached = async (

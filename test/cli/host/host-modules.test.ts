@@ -25,6 +25,7 @@ test("a module that cannot be ended is reported, and its next change is made", a
     },
     clock: systemClock,
     say: (line) => lines.push(line),
+    warn: (line) => lines.push(line),
   })
   await modules.apply({ ...nothing, added: [module] })
   await modules.apply({ ...nothing, removed: [module] })
@@ -51,6 +52,7 @@ test("the webhooks of a module that is removed go before its last runs have ende
     clock: systemClock,
     webhooks: { set: (owner, terms) => void steps.push(`${owner} has ${terms.length} webhooks`) },
     say: () => undefined,
+    warn: () => undefined,
   })
   await modules.apply({ ...nothing, removed: [module] })
   expect(steps).toEqual(["sweeper has 0 webhooks", "ended"])

@@ -341,6 +341,11 @@ describe("A definition", () => {
     ],
     ["must be qualified", { name: "a", for: widgets, finalizer: { name: "mine", cleanUp: reconcile }, reconcile }],
     ["concurrency is 0", { name: "a", for: widgets, concurrency: 0, reconcile }],
+    // As from a script, whose types nobody has checked.
+    [
+      'it has no member "own"; its members are name, for, owns,',
+      { name: "a", for: widgets, own: ["v1.Pod"], reconcile } as never,
+    ],
     ["subresource such as v1.Pod/status", { name: "a", for: widgets, writes: ["pods"], reconcile }],
   ]
 

@@ -99,6 +99,7 @@ describe("A directory of modules", () => {
       "c.js": "",
       "shared.ts": "imported by others",
       "README.md": "",
+      "crd.yaml": "# a definition\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n",
       ".hidden.yaml": "not yaml: [",
     })
     expect(story).toEqual(["added alpha (ts)", "added beta (wasm)", "added gamma (js)"])

@@ -50,6 +50,9 @@ const shortestRequeueMs = 1
  */
 const mistakesInARow = 10
 
+/** ms until a key is tried again then: client-go's longest delay. */
+const slowestMs = 1_000_000
+
 interface Term {
   readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
@@ -170,6 +173,8 @@ export class ControllerRun {
         this.#mistakes.delete(key)
       },
       onError: (key, error, _attempt, againMs) => {
+        // What it works with may change without waking it, such as the answer of a service that it polls.
+        if (againMs === undefined && isMistake(error)) queue.addAfter(key, slowestMs)
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error, againMs)
       },
     })
@@ -404,7 +409,7 @@ export class ControllerRun {
       againMs !== undefined
         ? `; again in ${spokenMs(againMs)}`
         : isMistake(error)
-          ? "; not again before something wakes it, as this is a mistake of the controller"
+          ? `; again in ${spokenMs(slowestMs)} or when something wakes it, as this is a mistake of the controller`
           : ""
     // Tagged errors have their facts in the message; of others a person needs the place.
     const place = error instanceof Error && !("_tag" in error) ? placeOf(error) : ""
