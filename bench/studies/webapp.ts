@@ -1,12 +1,13 @@
 /**
  * One operator, WebApp, written for several libraries: what it takes in lines and memory, and how soon it acts.
  *
- *   node scripts/build.ts && npx node bench/studies/webapp.ts [--apps=50] [--changes=200] [--profile=release]
+ *   node scripts/build.ts && npx node bench/studies/webapp.ts [--apps=50] [--changes=200] [--profile=release] [--kopf=PROGRAM]
  *
  * - in TypeScript under `reel host` (examples/host/webapp),
  * - in Go with controller-runtime: the same file as a guest of `reel host`, and as a process of its own (examples/host/controller-runtime/webapp),
  * - in Rust with kube, in both ways as well (examples/host/kube/webapp). `--profile` is cargo's: the first build for
- *   release takes some minutes, and debug is what the tests have built already.
+ *   release takes some minutes, and debug is what the tests have built already,
+ * - in Python with kopf (bench/studies/webapp.py), if `--kopf` is the program of an environment that has kopf and kubernetes.
  *
  * Each runs alone, against a sandbox in this process in which nothing else acts. Memory is the proportional set size 5 s after all WebApps have their
  * Deployments; of a guest the host's included. Wake-up is from the request that changes a WebApp's image until the sandbox has
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     apps: { type: "string", default: "50" },
     changes: { type: "string", default: "200" },
     profile: { type: "string", default: "release" },
+    kopf: { type: "string" },
   },
 })
 const profile = values.profile === "debug" ? "debug" : "release"
@@ -73,6 +75,7 @@ const operators = async (work: string): Promise<ReadonlyArray<Operator>> => {
   const kubeModule = await built(rustModule("kube-module", "webapp", profile))
   const kubeProgram = await built(rustProgram("kube-rs", "webapp", profile))
   const program = join(work, "webapp")
+  const python = join(root, "bench/studies/webapp.py")
   execFileSync("go", ["build", "-o", program, "."], { cwd: go, stdio: "inherit" })
   const files = ["webapp.yaml", "webapp.ts", "webapp-types.ts"].map((file) => [join(typescript, file), file] as const)
   return [
@@ -99,6 +102,9 @@ const operators = async (work: string): Promise<ReadonlyArray<Operator>> => {
       ]),
     },
     { name: "kube, process", files: [join(kube, "webapp.rs"), join(kube, "process.rs")], command: [kubeProgram] },
+    ...(values.kopf === undefined
+      ? []
+      : [{ name: "kopf", files: [python], command: [values.kopf, "run", python, "--all-namespaces", "--standalone"] }]),
   ]
 }
 
@@ -106,7 +112,7 @@ const operators = async (work: string): Promise<ReadonlyArray<Operator>> => {
 const linesOf = (files: ReadonlyArray<string>): number =>
   files
     .flatMap((file) => readFileSync(file, "utf8").split("\n"))
-    .filter((line) => line.trim() !== "" && !/^\s*(?:\/\/|\/?\*)/.test(line)).length
+    .filter((line) => line.trim() !== "" && !/^\s*(?:\/\/|\/?\*|""")/.test(line)).length
 
 const until = async (what: string, isTrue: () => boolean): Promise<number> => {
   const startedMs = performance.now()
