@@ -295,6 +295,8 @@ class Run {
   async feed(change: TraceChange): Promise<void> {
     const number = ++this.#change
     const wasDown = this.#downFor
+    // The trace has the kind, whatever is left out of it.
+    this.#kinds.add(change.gvk)
     if (this.#options.schedule?.changes?.includes(number) === false) return
     const begins = this.#disturbances.filter((each) => "change" in each && each.change === number)
     if (!begins.some(({ type }) => type === "late")) await this.passTo(change.time)

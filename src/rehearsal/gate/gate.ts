@@ -6,7 +6,7 @@
  */
 import type { Participant } from "../cast/participant.ts"
 import { instantOf } from "../journal/journal.ts"
-import { RehearsalStalled } from "../open-trace.ts"
+import { KindNotInTrace, RehearsalStalled } from "../open-trace.ts"
 import type { RehearsalOptions } from "../rehearsal.ts"
 import { parseSchedule, type Schedule, scheduleOf, textOfSchedule } from "../stage/schedule.ts"
 import type { Failure } from "./diagnosis.ts"
@@ -126,7 +126,7 @@ class Runs {
   async shortest(seed: number, schedule: Schedule, { bug, kind }: Failure): Promise<GateTrial["shortest"]> {
     let attempts = 0
     const fails = async (candidate: Schedule): Promise<boolean> => {
-      if (attempts++ >= mostAttempts) return false
+      if (attempts++ >= mostAttempts || !(await this.#hasReference(candidate.changes))) return false
       const { failures } = await this.disturbed(candidate)
       return failures.some((other) => other.bug === bug && other.kind === kind)
     }
@@ -137,6 +137,17 @@ class Runs {
     const found = { disturbances, ...(changes.length < count && { changes }) }
     const { sequence: steps } = await this.disturbed(found)
     return { steps, again: textOfSchedule(seed, found) }
+  }
+
+  /** A part of the trace may stop the controllers for want of what is left out, or lack the definition of a kind: it then says nothing. */
+  async #hasReference(changes: Schedule["changes"]): Promise<boolean> {
+    try {
+      await this.undisturbed(changes)
+      return true
+    } catch (cause) {
+      if (cause instanceof RehearsalStalled || cause instanceof KindNotInTrace) return false
+      throw cause
+    }
   }
 
   async #try(schedule: Schedule, more: Pick<TrialOptions, "comparedWith" | "onStep">): Promise<Tried> {

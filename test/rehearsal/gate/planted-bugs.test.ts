@@ -163,6 +163,35 @@ describe("A rehearsal finds a controller that", () => {
     patient(60_000),
   )
 
+  test(
+    "loses an update, also if a part of the trace has nothing of its kind, or stops it undisturbed",
+    async () => {
+      const waiting = (): DefinedController => {
+        const { reconcile, ...rest } = overwriting()
+        return {
+          ...rest,
+          reconcile: (given) => {
+            const settings = { namespace: "shop", name: "map-1" }
+            if (given.cluster.cached("v1.ConfigMap").get(settings) !== undefined) return reconcile?.(given)
+            return new Promise<void>((resolve) => given.signal.addEventListener("abort", () => resolve()))
+          },
+        }
+      }
+      const expecting = { expect: { recorded: "ignore" }, stallMs: 1000 } as const
+      const seeds = ["7: race update v1.ConfigMap shop/map-5 #1"]
+      const stopping = await failureOf(waiting, [...changes.slice(0, 1), ...changes.slice(8, 10)], {
+        ...expecting,
+        seeds,
+      })
+      expect(stepsIn(stopping)).toHaveLength(4)
+      const withoutHeader = traceOf(changes.slice(8, 10)).slice(1)
+      await expect(expectRehearsal(overwriting, withoutHeader, { ...expecting, seeds })).rejects.toThrow(
+        /^again with the seed "7: race update v1\.ConfigMap shop\/map-5 #1"$/m,
+      )
+    },
+    patient(60_000),
+  )
+
   test("misses deletions of what it makes", async () => {
     const creating = () =>
       defineController({
