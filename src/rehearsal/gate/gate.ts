@@ -35,12 +35,14 @@ const mostAttempts = 200
 export const isDisturbing = ({ restartAt, seeds = [] }: Pick<GateOptions, "restartAt" | "seeds">): boolean =>
   restartAt !== undefined || seeds.length > 0
 
-/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does, and with BadExpectations for a write that is not there. */
+/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does, and with BadExpectations for a write or a kind that is not there. */
 export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, void> {
   const { restartAt, seeds = [] } = options
   const runs = new Runs(options)
   let begun = performance.now()
   const { failures, failing, rehearsed } = await runs.undisturbed(undefined)
+  // Less of the trace is read if the caller ends it.
+  if (options.rehearsal.signal?.aborted !== true) options.rehearsal.expectations?.checkKinds(rehearsed)
   const all = [...failures, ...[...failing.values()].map(runFails)]
   yield { name: "undisturbed", failures: all, tookMs: performance.now() - begun, rehearsed }
   const { writes } = rehearsed.disturbable

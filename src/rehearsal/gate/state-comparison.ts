@@ -166,8 +166,8 @@ export class StateComparison {
   }
 }
 
-/** They tell of what happens, and are not what is wanted. */
-const isNeverCompared = (kind: string): boolean =>
+/** Events and Leases: they tell of what happens, and are not what is wanted. */
+export const isNeverCompared = (kind: string): boolean =>
   /^(?:v1|events\.k8s\.io\/\w+)\.Event$|^coordination\.k8s\.io\//.test(kind)
 
 const withoutVersion = (gvk: string): string => {
