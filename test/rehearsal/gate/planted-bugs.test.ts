@@ -242,6 +242,29 @@ describe("A rehearsal finds a controller that", () => {
   })
 })
 
+test("A run that failed before a restart is no failure, if its object has gone while the process was down", async () => {
+  const configMap = (at: number, name: string, deleted = false): Recorded => ({
+    ...{ at, deleted },
+    object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "shop" } },
+  })
+  const failing = () =>
+    defineController({
+      name: "failing",
+      for: "v1.ConfigMap",
+      reconcile: async ({ object, cluster }) => {
+        if (object?.metadata.name === "broken") throw new Error("cannot be read")
+        if (object !== undefined && object.metadata.labels?.seen !== "yes")
+          await cluster.patch(object, "merge", { metadata: { labels: { seen: "yes" } } })
+      },
+    })
+  const history = [configMap(1, "broken"), configMap(1.1, "sound"), configMap(1.2, "broken", true)]
+  const trials = await expectRehearsal(failing, traceOf(history), {
+    expect: { recorded: "ignore" },
+    restartAt: "every-write",
+  })
+  expect(trials.map(({ name }) => name)).toEqual(["undisturbed", "restart 1"])
+})
+
 test(
   "A controller without these bugs passes, whatever disturbs it",
   async () => {
