@@ -29,7 +29,7 @@ interface Group<State> {
   readonly reached: Map<string, State>
   /** Whether it has to have nothing else than what is expected. */
   isWhole: boolean
-  /** The last state that was expected of one that is not any more. */
+  /** The last expected state of an object that is expected to be gone by now. */
   formerly: State | undefined
 }
 
