@@ -112,7 +112,7 @@ export const layers: ReadonlyArray<Layer> = [
   },
   {
     folder: "rehearsal",
-    imports: ["simulation", "sandbox", "apiserver", "host", "archive", "trace", "kube"],
+    imports: ["simulation", "sandbox", "apiserver", "host", "archive", "trace", "kube", "text"],
     reason: "Controllers meet recorded history; in production they need none of it.",
   },
   {

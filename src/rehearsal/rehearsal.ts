@@ -20,7 +20,7 @@ import type { Participant, Stage } from "./cast/participant.ts"
 import { type SeededRandomness, seededRandomness, VirtualClock } from "./clock/virtual-clock.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
-import { inOrder, isCustom, nameOf, trackedKinds } from "./feed/kind-names.ts"
+import { inOrder, isCustom, kindName, trackedKinds } from "./feed/kind-names.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { type ExpectedState, type ObjectState, stateOf } from "./journal/object-state.ts"
 import { Witness } from "./journal/witness.ts"
@@ -251,7 +251,7 @@ class Run {
     run = begun
     try {
       for (const kind of header?.kinds ?? []) known.add(kind)
-      for (const { gvk } of options.seed ?? []) begun.#kinds.add(nameOf(gvk))
+      for (const { gvk } of options.seed ?? []) begun.#kinds.add(kindName(gvk))
       for (const kind of known) begun.#kinds.add(kind.replace(/^\//, ""))
       await options.pace?.(time)
       await begun.#step({ type: "start", objects: objects.length }, async () => {
@@ -295,6 +295,8 @@ class Run {
   async feed(change: TraceChange): Promise<void> {
     const number = ++this.#change
     const wasDown = this.#downFor
+    // The trace has the kind, whatever is left out of it.
+    this.#kinds.add(change.gvk)
     if (this.#options.schedule?.changes?.includes(number) === false) return
     const begins = this.#disturbances.filter((each) => "change" in each && each.change === number)
     if (!begins.some(({ type }) => type === "late")) await this.passTo(change.time)

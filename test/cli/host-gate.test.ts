@@ -98,6 +98,29 @@ describe("reel host --replay compares", () => {
   })
 })
 
+test("A module that cannot be loaded and a last run that fails are failures for people and for programs", async () => {
+  const junit = join(modules, "report.xml")
+  const trace = given("yes", [{ at: 1, object: simplePod("web", "nginx") }, labelled(2, "yes")])
+  writeFileSync(join(modules, "broken.js"), "export default {")
+  writeFileSync(join(modules, "broken.yaml"), "name: broken\n")
+  writeFileSync(
+    join(modules, "failing.js"),
+    `export default {
+      name: "failing", for: { kind: "slinky.dev/v1.SimplePod" }, owns: [], watches: [], reads: [], indexes: [], writes: [], concurrency: 1,
+      reconcile: async () => { throw new Error("no way") },
+    }`,
+  )
+  writeFileSync(join(modules, "failing.yaml"), "name: failing\n")
+  const { code, output } = await replay(trace, "-o", "json", "--junit", junit)
+  expect(code).toBe(exitCodes.failed)
+  const failures = [{ failure: "not-run" }, { failure: "run-fails" }]
+  expect(JSON.parse(output)).toMatchObject({ passed: false, rehearsals: [{ name: "undisturbed", failures }] })
+  const report = readFileSync(junit, "utf8")
+  expect(report).toMatch(/<failure type="not-run" message="[^"]*broken/)
+  // One element for each rehearsal: its type is that of the first failure, its text has all.
+  expect(report).toContain("undisturbed: the last run failed: failing shop/web: no way")
+})
+
 describe("reel host --replay disturbs the modules", () => {
   test("with restarts and seeds, and gives one failure again, in few steps, with the text that it printed", async () => {
     writeFileSync(

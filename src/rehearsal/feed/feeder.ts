@@ -92,7 +92,7 @@ export class Feeder {
     if (owner === undefined) return false
     const gvk = `${String(owner.apiVersion)}.${String(owner.kind)}`
     const name = String(owner.name)
-    const found = [namespace, ""].map((place) => parsed(gvk, this.#recorded.get(`${gvk} ${place}/${name}`)))
+    const found = [namespace, ""].map((place) => parsedAs(gvk, this.#recorded.get(`${gvk} ${place}/${name}`)))
     const { uid, deletionTimestamp } = metadataOf(found.find((one) => one !== undefined) ?? {})
     return uid !== undefined && uid === owner.uid && deletionTimestamp === undefined
   }
@@ -104,7 +104,7 @@ export class Feeder {
     if (bytes === undefined) this.#recorded.delete(place)
     else this.#recorded.set(place, bytes)
     this.kinds.add(gvk)
-    return { time, gvk, namespace, name, object: parsed(gvk, bytes), before: parsed(gvk, last) }
+    return { time, gvk, namespace, name, object: parsedAs(gvk, bytes), before: parsedAs(gvk, last) }
   }
 
   #update(
@@ -245,8 +245,8 @@ export class Feeder {
   }
 }
 
-/** Items of lists carry neither apiVersion nor kind. */
-const parsed = (gvk: string, bytes: Uint8Array | undefined): Members | undefined => {
+/** With the apiVersion and the kind, which items of lists do not carry. */
+const parsedAs = (gvk: string, bytes: Uint8Array | undefined): Members | undefined => {
   const type = parseGvk(gvk)
   if (bytes === undefined || type === undefined) return undefined
   return { ...JSON.parse(Buffer.from(bytes).toString()), apiVersion: apiVersionOf(type), kind: type.kind }

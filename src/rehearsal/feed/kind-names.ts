@@ -4,7 +4,7 @@ import type { KindedObject } from "../../sandbox/index.ts"
 import { inDependencyOrder } from "../../trace/index.ts"
 
 /** `apps/v1.Deployment`. */
-export const nameOf = (gvk: KindedObject["gvk"]): string =>
+export const kindName = (gvk: KindedObject["gvk"]): string =>
   typeof gvk === "string" ? gvk : `${gvk.group === "" ? "" : `${gvk.group}/`}${gvk.version}.${gvk.kind}`
 
 /** Groups of Kubernetes itself have no dot, or end in `.k8s.io`. */
@@ -15,8 +15,8 @@ export const isCustom = (gvk: string): boolean => {
 
 /** Definitions before their objects, owners before what they own. */
 export const inOrder = (objects: ReadonlyArray<KindedObject>): ReadonlyArray<KindedObject> => {
-  const kinds = inDependencyOrder(new Set(objects.map(({ gvk }) => nameOf(gvk))))
-  return kinds.flatMap((kind) => objects.filter(({ gvk }) => nameOf(gvk) === kind))
+  const kinds = inDependencyOrder(new Set(objects.map(({ gvk }) => kindName(gvk))))
+  return kinds.flatMap((kind) => objects.filter(({ gvk }) => kindName(gvk) === kind))
 }
 
 /** Of SimKube's configuration. */

@@ -59,6 +59,8 @@ export class Story {
       if (cause.differences.length > 0) this.#fed.set(key, fed)
       for (const { path, after } of cause.differences) fed.set(path, { path, value: after, at })
     }
+    // The new process has no retries, and runs again what is still there.
+    if (cause.type === "restart") this.failing.clear()
     for (const entry of entries) {
       if (entry.type === "reconcile") {
         const run = `${entry.controller} ${entry.key}`

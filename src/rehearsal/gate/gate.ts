@@ -6,7 +6,7 @@
  */
 import type { Participant } from "../cast/participant.ts"
 import { instantOf } from "../journal/journal.ts"
-import { RehearsalStalled } from "../open-trace.ts"
+import { KindNotInTrace, RehearsalStalled } from "../open-trace.ts"
 import type { RehearsalOptions } from "../rehearsal.ts"
 import { parseSchedule, type Schedule, scheduleOf, textOfSchedule } from "../stage/schedule.ts"
 import type { Failure } from "./diagnosis.ts"
@@ -35,12 +35,14 @@ const mostAttempts = 200
 export const isDisturbing = ({ restartAt, seeds = [] }: Pick<GateOptions, "restartAt" | "seeds">): boolean =>
   restartAt !== undefined || seeds.length > 0
 
-/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does, and with BadExpectations for a write that is not there. */
+/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does, and with BadExpectations for a write or a kind that is not there. */
 export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, void> {
   const { restartAt, seeds = [] } = options
   const runs = new Runs(options)
   let begun = performance.now()
   const { failures, failing, rehearsed } = await runs.undisturbed(undefined)
+  // Less of the trace is read if the caller ends it.
+  if (options.rehearsal.signal?.aborted !== true) options.rehearsal.expectations?.checkKinds(rehearsed)
   const all = [...failures, ...[...failing.values()].map(runFails)]
   yield { name: "undisturbed", failures: all, tookMs: performance.now() - begun, rehearsed }
   const { writes } = rehearsed.disturbable
@@ -126,7 +128,7 @@ class Runs {
   async shortest(seed: number, schedule: Schedule, { bug, kind }: Failure): Promise<GateTrial["shortest"]> {
     let attempts = 0
     const fails = async (candidate: Schedule): Promise<boolean> => {
-      if (attempts++ >= mostAttempts) return false
+      if (attempts++ >= mostAttempts || !(await this.#hasReference(candidate.changes))) return false
       const { failures } = await this.disturbed(candidate)
       return failures.some((other) => other.bug === bug && other.kind === kind)
     }
@@ -137,6 +139,17 @@ class Runs {
     const found = { disturbances, ...(changes.length < count && { changes }) }
     const { sequence: steps } = await this.disturbed(found)
     return { steps, again: textOfSchedule(seed, found) }
+  }
+
+  /** A part of the trace may stop the controllers for want of what is left out, or lack the definition of a kind: it then says nothing. */
+  async #hasReference(changes: Schedule["changes"]): Promise<boolean> {
+    try {
+      await this.undisturbed(changes)
+      return true
+    } catch (cause) {
+      if (cause instanceof RehearsalStalled || cause instanceof KindNotInTrace) return false
+      throw cause
+    }
   }
 
   async #try(schedule: Schedule, more: Pick<TrialOptions, "comparedWith" | "onStep">): Promise<Tried> {

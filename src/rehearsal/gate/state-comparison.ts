@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../is-record.ts"
 import { parseGvk } from "../../kube/offline.ts"
-import { type Difference, differencesOf, type JournalStep } from "../journal/journal.ts"
+import { type Difference, differencesOf, escaped, type JournalStep, keptByServer } from "../journal/journal.ts"
 import type { ExpectedState, ObjectState } from "../journal/object-state.ts"
 
 /** What is not compared. */
@@ -29,7 +29,7 @@ interface Group<State> {
   readonly reached: Map<string, State>
   /** Whether it has to have nothing else than what is expected. */
   isWhole: boolean
-  /** The last state that was expected of one that is not any more. */
+  /** The last expected state of an object that is expected to be gone by now. */
   formerly: State | undefined
 }
 
@@ -142,32 +142,50 @@ export class StateComparison {
     return group
   }
 
-  /** `undefined`: they agree. */
+  /**
+   * `undefined`: they agree. Objects of one generated name are matched with the nearest, equal ones first. A state that several objects have is compared
+   * once: of 500 Pods, each with each would be 250,000 comparisons after every step.
+   */
   #compare({ kind, expected, reached, isWhole }: Texts): ReadonlyArray<Difference> | undefined {
     const rules = this.#ignored.filter((rule) => rule.kind === undefined || isKind(kind, rule.kind))
     if (rules.some(({ path }) => path === undefined)) return undefined
     if (expected.size !== reached.size) return []
+    const isIgnored = (given: string): boolean =>
+      rules.some(({ path = "" }) => given === path || given.startsWith(`${path}/`))
     const between = (one: Members, other: Members): ReadonlyArray<Difference> =>
-      differencesOf(one, other).filter(
-        (difference) =>
-          isDecided(difference, isWhole) &&
-          !rules.some(({ path = "" }) => difference.path === path || difference.path.startsWith(`${path}/`)),
+      differencesOf(one, other).filter((difference) => isDecided(difference, isWhole) && !isIgnored(difference.path))
+    const byState = (texts: Texts["expected"]) =>
+      Map.groupBy(parsedAll(texts).values(), (object) =>
+        // A text of its own costs as much as the one comparison of an object that has no others beside it.
+        texts.size === 1 ? texts : JSON.stringify(comparable(object, isIgnored)),
       )
-    const left = new Set(parsedAll(expected).values())
+    const [left, found] = [byState(expected), byState(reached)]
+    const match = (some: Members[], others: Members[] = []): number => {
+      const count = Math.min(some.length, others.length)
+      some.splice(0, count)
+      others.splice(0, count)
+      return count
+    }
+    for (const [state, objects] of found) match(objects, left.get(state))
     let first: ReadonlyArray<Difference> | undefined
-    for (const object of parsedAll(reached).values()) {
-      const found = [...left].map((one) => ({ one, differences: between(one, object) }))
-      const nearest = found.toSorted((one, other) => one.differences.length - other.differences.length)[0]
-      if (nearest === undefined) continue
-      left.delete(nearest.one)
-      if (nearest.differences.length > 0) first ??= nearest.differences
+    for (const objects of found.values()) {
+      const different: { readonly others: Members[]; readonly differences: ReadonlyArray<Difference> }[] = []
+      for (const others of left.values()) {
+        const [object, other] = [objects[0], others[0]]
+        if (object === undefined || other === undefined) continue
+        const differences = between(other, object)
+        if (differences.length === 0) match(objects, others)
+        else different.push({ others, differences })
+      }
+      different.sort((one, other) => one.differences.length - other.differences.length)
+      for (const { others, differences } of different) if (match(objects, others) > 0) first ??= differences
     }
     return first
   }
 }
 
-/** They tell of what happens, and are not what is wanted. */
-const isNeverCompared = (kind: string): boolean =>
+/** Events and Leases: they tell of what happens, and are not what is wanted. */
+export const isNeverCompared = (kind: string): boolean =>
   /^(?:v1|events\.k8s\.io\/\w+)\.Event$|^coordination\.k8s\.io\//.test(kind)
 
 const withoutVersion = (gvk: string): string => {
@@ -201,6 +219,19 @@ const isDecided = ({ path, before, after }: Difference, isWhole: boolean): boole
   return after !== undefined && !has(before, after)
 }
 
+/** The same for two states between which no difference is decided. `isIgnored`: by JSON pointer. */
+const comparable = (value: unknown, isIgnored: (path: string) => boolean, path = ""): unknown => {
+  if (isTime(value)) return anyTime
+  if (Array.isArray(value)) return value.map((item, index) => comparable(item, isIgnored, `${path}/${index}`))
+  if (!isRecord(value)) return value
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => ({ name, at: `${path}/${escaped(name)}` }))
+    .filter(({ at }) => !(keptByServer.has(at) || ofServer.test(at) || isIgnored(at)))
+  return Object.fromEntries(members.map(({ name, at }) => [name, comparable(value[name], isIgnored, at)]))
+}
+
+const anyTime = "1970-01-01T00:00:00Z"
 const isTime = (value: unknown): boolean => typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(value)
 
 /** Whether all that `part` has is in `whole`. */

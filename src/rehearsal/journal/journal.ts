@@ -16,11 +16,15 @@ export interface Difference {
 }
 
 /** What the server keeps for itself, and what changes with every write. */
-const ofServer = new Set(["/metadata/resourceVersion", "/metadata/managedFields", "/metadata/generation"])
+export const keptByServer: ReadonlySet<string> = new Set([
+  "/metadata/resourceVersion",
+  "/metadata/managedFields",
+  "/metadata/generation",
+])
 
 /** In the order of the members. Lists are compared as a whole, unless both have the same length. */
 export const differencesOf = (before: unknown, after: unknown, path = ""): ReadonlyArray<Difference> => {
-  if (ofServer.has(path) || isSame(before, after)) return []
+  if (keptByServer.has(path) || isSame(before, after)) return []
   if (isRecord(before) && isRecord(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)])
     return [...names].flatMap((name) => differencesOf(before[name], after[name], `${path}/${escaped(name)}`))
@@ -30,7 +34,8 @@ export const differencesOf = (before: unknown, after: unknown, path = ""): Reado
   return [{ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }]
 }
 
-const escaped = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
+/** A member's name in a JSON pointer. */
+export const escaped = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
 
 /** Names an object. `namespace` is empty for a cluster-scoped one. */
 export interface JournalObject {

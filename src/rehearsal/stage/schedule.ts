@@ -1,6 +1,6 @@
 /**
- * What disturbs a rehearsal: a list of decisions, each about one write or one recorded change by its name, so that the others mean the same
- * if one is left out. A seed has one schedule for each trace.
+ * What disturbs a rehearsal: a list of disturbances. Each names the write or the recorded change that it is about, and refers to no other
+ * disturbance: so one can be left out, and the others still do the same. A seed has one schedule for each trace.
  */
 import { seededRandomness } from "../clock/virtual-clock.ts"
 

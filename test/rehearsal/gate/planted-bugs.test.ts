@@ -163,6 +163,35 @@ describe("A rehearsal finds a controller that", () => {
     patient(60_000),
   )
 
+  test(
+    "loses an update, also if a part of the trace has nothing of its kind, or stops it undisturbed",
+    async () => {
+      const waiting = (): DefinedController => {
+        const { reconcile, ...rest } = overwriting()
+        return {
+          ...rest,
+          reconcile: (given) => {
+            const settings = { namespace: "shop", name: "map-1" }
+            if (given.cluster.cached("v1.ConfigMap").get(settings) !== undefined) return reconcile?.(given)
+            return new Promise<void>((resolve) => given.signal.addEventListener("abort", () => resolve()))
+          },
+        }
+      }
+      const expecting = { expect: { recorded: "ignore" }, stallMs: 1000 } as const
+      const seeds = ["7: race update v1.ConfigMap shop/map-5 #1"]
+      const stopping = await failureOf(waiting, [...changes.slice(0, 1), ...changes.slice(8, 10)], {
+        ...expecting,
+        seeds,
+      })
+      expect(stepsIn(stopping)).toHaveLength(4)
+      const withoutHeader = traceOf(changes.slice(8, 10)).slice(1)
+      await expect(expectRehearsal(overwriting, withoutHeader, { ...expecting, seeds })).rejects.toThrow(
+        /^again with the seed "7: race update v1\.ConfigMap shop\/map-5 #1"$/m,
+      )
+    },
+    patient(60_000),
+  )
+
   test("misses deletions of what it makes", async () => {
     const creating = () =>
       defineController({
@@ -211,6 +240,29 @@ describe("A rehearsal finds a controller that", () => {
       /^restart 1: forgetting misses a deletion: v1\.ConfigMap shop\/web-config, which it made, is still there, and the undisturbed rehearsal has it no more\. .*\(since change 2, slinky\.dev\/v1\.SimplePod shop\/web deleted\)$/m,
     )
   })
+})
+
+test("A run that failed before a restart is no failure, if its object has gone while the process was down", async () => {
+  const configMap = (at: number, name: string, deleted = false): Recorded => ({
+    ...{ at, deleted },
+    object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "shop" } },
+  })
+  const failing = () =>
+    defineController({
+      name: "failing",
+      for: "v1.ConfigMap",
+      reconcile: async ({ object, cluster }) => {
+        if (object?.metadata.name === "broken") throw new Error("cannot be read")
+        if (object !== undefined && object.metadata.labels?.seen !== "yes")
+          await cluster.patch(object, "merge", { metadata: { labels: { seen: "yes" } } })
+      },
+    })
+  const history = [configMap(1, "broken"), configMap(1.1, "sound"), configMap(1.2, "broken", true)]
+  const trials = await expectRehearsal(failing, traceOf(history), {
+    expect: { recorded: "ignore" },
+    restartAt: "every-write",
+  })
+  expect(trials.map(({ name }) => name)).toEqual(["undisturbed", "restart 1"])
 })
 
 test(

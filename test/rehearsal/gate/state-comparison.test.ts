@@ -1,6 +1,7 @@
 /** Which states of objects count as the same, and since when they are not. */
 import { describe, expect, test } from "vitest"
 import { StateComparison } from "../../../src/rehearsal/gate/state-comparison.ts"
+import { patient } from "../../harness/patience.ts"
 import { type Body, podOf } from "../history.ts"
 
 const stateOf = (object: Body) => ({
@@ -44,6 +45,39 @@ describe("States are the same", () => {
     states.stepEnded(step(1), 1)
     expect(states.differing).toMatchObject([{ name: "web-*", kind: "v1.Pod" }])
   })
+
+  test("of one generated name, equal ones first, so that the difference is that of the one that is left", () => {
+    const generated = (name: string, image: string, metadata = {}) =>
+      podOf("web", image, { name, generateName: "web-", ...metadata })
+    const states = new StateComparison()
+    const recorded = [generated("web-1", "nginx:2"), generated("web-2", "nginx:1", { labels: { tier: "front" } })]
+    for (const object of recorded) states.expect({ ...stateOf(object), isWhole: true })
+    for (const object of [generated("web-3", "nginx:3"), generated("web-4", "nginx:2")]) states.reach(stateOf(object))
+    states.stepEnded(step(1), 1)
+    expect(states.differing[0]?.differences.map(({ path }) => path)).toEqual([
+      "/metadata/labels",
+      "/spec/containers/0/image",
+    ])
+  })
+
+  test(
+    "in groups of 2,000 objects, step by step",
+    () => {
+      const generated = (index: number, image: string, uid: string) =>
+        podOf("web", image, { name: `web-${uid}${index}`, generateName: "web-", uid: `${uid}-${index}` })
+      const states = new StateComparison()
+      for (let index = 0; index < 2000; index++) {
+        states.expect({ ...stateOf(generated(index, "nginx:1", "a")), isWhole: true })
+        states.reach(stateOf(generated(index, "nginx:1", "b")))
+      }
+      for (let second = 0; second < 5; second++) {
+        states.reach(stateOf(generated(second, "nginx:2", "b")))
+        states.stepEnded(step(second), second)
+      }
+      expect(states.differing).toMatchObject([{ differences: [{ path: "/spec/containers/0/image" }] }])
+    },
+    patient(10_000),
+  )
 })
 
 test("The step that is named is the first of those since which they have differed without a break", () => {
