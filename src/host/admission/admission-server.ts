@@ -79,6 +79,7 @@ export class AdmissionServer {
     const made = new AdmissionServer(options)
     made.#server = await ReviewServer.start({
       ...options.address.listen,
+      clock: options.clock,
       certificate: made.#certificate.held,
       at: (path) => made.#at(path),
       onProblem: options.trouble,
