@@ -82,7 +82,7 @@ interface ReviewServerOptions {
   /** Gets a sentence for requests that are no reviews, or could not be read: each sentence at most once a minute, with how often it was due meanwhile. */
   readonly onProblem: (problem: string) => void
   /** Default: {@link backgroundClock}. */
-  readonly clock?: Pick<Clock, "monotonicMs"> | undefined
+  readonly clock?: Pick<Clock, "monotonicMs" | "after"> | undefined
 }
 
 /** Old and new state of the largest object that etcd accepts, 1.5 MiB each, escaped. */
@@ -97,6 +97,8 @@ const sendingMs = 10_000
 const lookMs = 2000
 /** An API server needs one for each object that is written at the same moment: at most 600 by default, its requests in flight. */
 const mostConnections = 1024
+/** ms for which reviews are answered after the end: most take some milliseconds, and orchestrators allow more for all of the end. */
+const closingMs = 2000
 /** ms in which the same problem is said once. */
 const sameProblemMs = 60_000
 
@@ -107,14 +109,21 @@ export class ReviewServer {
   readonly #problem: (problem: string) => void
   /** Connections that no complete review was received from since the last answer, by the addresses of the clients; the longest such first. */
   readonly #waiting = new Map<string, Socket>()
+  /** Connections of which a review is being read or answered, by the addresses of the clients. */
+  readonly #underWay = new Set<string>()
+  readonly port: number
+  #isClosing = false
   #connections = 0
   /** Of bodies that are being read or answered. */
   #bytes = 0
 
   private constructor(server: Server, options: ReviewServerOptions) {
     this.#server = server
+    this.port = (server.address() as AddressInfo).port
     this.#options = options
     this.#problem = oncePerMinute(options.onProblem, options.clock ?? backgroundClock)
+    // Such as too many open files: that connection is lost, the others continue.
+    server.on("error", (error) => this.#problem(`a connection to the webhook failed: ${messageOf(error)}`))
     server.on("connection", (socket: Socket) => this.#connected(socket))
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       this.#handle(request, response).catch((error: unknown) => {
@@ -135,21 +144,14 @@ export class ReviewServer {
       ...{ handshakeTimeout: sendingMs, headersTimeout: sendingMs, requestTimeout: sendingMs },
     })
     server.maxConnections = mostConnections
-    const started = new ReviewServer(server, options)
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
       server.listen(options.port, options.address, () => {
         server.off("error", reject)
-        // Such as too many open files: that connection is lost, the others continue.
-        server.on("error", (error) => started.#problem(`a connection to the webhook failed: ${messageOf(error)}`))
         resolve()
       })
     })
-    return started
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return new ReviewServer(server, options)
   }
 
   /** For connections from now on. */
@@ -157,11 +159,20 @@ export class ReviewServer {
     this.#server.setSecureContext({ cert, key })
   }
 
-  /** Resolves when all connections are closed. */
+  /**
+   * Takes no new connections, answers reviews under way for up to 2 s, and then closes what is left: a write whose review is cut is refused by `Fail`.
+   * Resolves when all connections are closed.
+   */
   close(): Promise<void> {
+    this.#isClosing = true
     return new Promise((resolve) => {
-      this.#server.close(() => resolve())
-      this.#server.closeAllConnections()
+      const { clock = backgroundClock } = this.#options
+      const late = clock.after(closingMs, () => this.#server.closeAllConnections())
+      this.#server.close(() => {
+        late.cancel()
+        resolve()
+      })
+      for (const [client, socket] of this.#waiting) if (!this.#underWay.has(client)) socket.destroy()
     })
   }
 
@@ -180,6 +191,7 @@ export class ReviewServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = ({ status, text }: ReviewReply): void => {
+      response.shouldKeepAlive &&= !this.#isClosing
       const type = status === 200 ? "application/json" : "text/plain"
       response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) }).end(text)
     }
@@ -194,6 +206,7 @@ export class ReviewServer {
     }
     wait()
     let held = 0
+    this.#underWay.add(client)
     try {
       const body = await this.#read(request, (bytes) => {
         held += bytes
@@ -205,6 +218,7 @@ export class ReviewServer {
       reply(given)
     } finally {
       this.#bytes -= held
+      this.#underWay.delete(client)
       wait()
     }
   }

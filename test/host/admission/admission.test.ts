@@ -215,6 +215,25 @@ describe("A controller that validates", { timeout: patient(20_000) }, () => {
     await create("a", { colour: "red" })
   })
 
+  test("answers what it was asked before its process ends", async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: judged, resolve: judge } = Promise.withResolvers<void>()
+    const running = await run({
+      ...colours,
+      validate: async () => {
+        ask()
+        await judged
+        return undefined
+      },
+    })
+    const created = create("a")
+    await asked
+    const closed = running.close()
+    judge()
+    await created
+    await closed
+  })
+
   test("is asked only about what its selection, its operations and its conditions say", async () => {
     await run({
       ...colours,

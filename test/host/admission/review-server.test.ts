@@ -13,11 +13,18 @@ const review = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "Admiss
 
 const started = async (answer: () => Promise<object> = async () => ({ allowed: true })) => {
   const problems: string[] = []
+  const timers: { ms: number; action: () => void }[] = []
   let nowMs = 0
   const server = await ReviewServer.start({
     ...{ address: "127.0.0.1", port: 0, certificate, at: () => answer },
     onProblem: (problem) => problems.push(problem),
-    clock: { monotonicMs: () => nowMs },
+    clock: {
+      monotonicMs: () => nowMs,
+      after: (ms, action) => {
+        timers.push({ ms, action })
+        return { cancel: () => undefined }
+      },
+    },
   })
   onTestFinished(() => server.close())
   const options: RequestOptions = { host: "127.0.0.1", port: server.port, method: "POST", ca: certificate.authority }
@@ -30,7 +37,7 @@ const started = async (answer: () => Promise<object> = async () => ({ allowed: t
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { server, problems, options, post, pass }
+  return { server, problems, options, post, pass, timers }
 }
 
 test("Bodies that are being read take at most 64 MiB together", { timeout: patient(20_000) }, async () => {
@@ -90,4 +97,26 @@ test("The same bad request is reported once a minute, with how often it came", a
   pass(60_000)
   await post("no")
   expect(problems).toEqual([notJson, noReview, `${notJson} (and 3 times since it was last said)`])
+})
+
+test("At the end reviews under way are answered, and what takes longer than 2 s is cut", async () => {
+  const answers: ((response: object) => void)[] = []
+  const { post, server, timers } = await started(() => new Promise((resolve) => answers.push(resolve)))
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  const idle = connect(server.port, "127.0.0.1").on("error", () => undefined)
+  const first = post(review, agent)
+  await eventually(() => expect(answers).toHaveLength(1))
+  const second = post(review, agent)
+  second.catch(() => undefined)
+  await eventually(() => expect(answers).toHaveLength(2))
+  const closed = server.close()
+  await new Promise((resolve) => idle.once("close", resolve))
+  await expect(post(review)).rejects.toThrow("ECONNREFUSED")
+  answers[0]?.({ allowed: true })
+  expect(await first).toBe(200)
+  expect(timers.map(({ ms }) => ms)).toEqual([2000])
+  timers[0]?.action()
+  await closed
+  await expect(second).rejects.toThrow("socket hang up")
 })
