@@ -47,6 +47,8 @@ interface AdmissionServerOptions {
 const checkMs = 600_000
 /** Until what has failed is tried again: the kind of a controller may be installed only then, and a module is not ready before. */
 const retries: BackOffPolicy = { initialMs: 2000, maximumMs: 30_000, factor: 2, jitter: 0.5, resetAfterMs: checkMs }
+/** ms after the start at which configurations without a controller are looked for: modules that wait for credentials or other files are loaded by then. */
+const settledMs = 60_000
 /** ms before the end of a certificate at which the next one is shown in any case. */
 const lastMs = 86_400_000
 /** ms in which API servers learn of a new authority, before a certificate of it is shown to them. */
@@ -93,6 +95,7 @@ export class AdmissionServer {
       onProblem: options.trouble,
     })
     void made.#follow()
+    void made.#reportLeft()
     return made
   }
 
@@ -177,6 +180,32 @@ export class AdmissionServer {
       if (problems.length === 0) backOff.reset()
       const retryMs = problems.length === 0 ? checkMs : backOff.next(clock.monotonicMs())
       await pause(clock, Math.min(untilCheckMs, retryMs), this.#wake.signal)
+    }
+  }
+
+  /** Names once what was registered for controllers that are not here any more: nobody else removes it, and `Fail` refuses writes for it. Never rejects. */
+  async #reportLeft(): Promise<void> {
+    const { client, clock, trouble } = this.#options
+    const { signal } = this.#stopping
+    await pause(clock, settledMs, signal)
+    const labelSelector = `app.kubernetes.io/managed-by=kubereel,app.kubernetes.io/instance=${this.#prefix}`
+    for (const kind of Object.values(configurationKinds)) {
+      if (signal.aborted) return
+      const resource = kind.gvk.kind.toLowerCase()
+      try {
+        const { items } = await client.list(kind, { labelSelector, signal })
+        const known = new Set([...this.#entries.keys()].map((name) => configurationName(this.#prefix, name)))
+        for (const { metadata } of items)
+          if (!known.has(metadata.name))
+            trouble(
+              `no module that runs has the webhooks of ${resource} ${metadata.name}; if its module is gone, remove them with: kubectl delete ${resource} ${metadata.name}`,
+            )
+      } catch (error) {
+        if (!signal.aborted)
+          trouble(
+            `webhooks of modules that are gone cannot be looked for (${messageOf(error)}); grant list on ${kind.plural}.${kind.gvk.group}, or see: kubectl get ${resource} -l ${labelSelector}`,
+          )
+      }
     }
   }
 

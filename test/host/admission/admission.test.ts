@@ -419,7 +419,7 @@ ${authority}`),
     const named = (name: string) => admissionTermsOf(defineController({ ...colours, name }) as never) ?? []
     server.set("module", [named("colours"), named("shapes")].flat())
     await eventually(() =>
-      expect(pauses.filter((ms) => ms < 600_000).slice(0, 6)).toEqual([2, 4, 8, 16, 30, 30].map((s) => s * 1000)),
+      expect(pauses.filter((ms) => ms < 60_000).slice(0, 6)).toEqual([2, 4, 8, 16, 30, 30].map((s) => s * 1000)),
     )
     expect(server.missing).toEqual(["shapes"])
     expect(applied.filter((name) => name === "kubereel-colours")).toHaveLength(1)
@@ -434,6 +434,24 @@ ${authority}`),
     expect(await shownBy(sandbox)).toBe(before)
     failing.clear()
     await eventually(async () => expect(await shownBy(sandbox)).not.toBe(before))
+  })
+
+  test("of modules that went while the host was down are named with what removes them, and stay", async () => {
+    const first = await run(colours)
+    await first.close()
+    const clock: Clock = { ...systemClock, after: (ms, action) => systemClock.after(Math.min(ms, 300), action) }
+    await run({ ...colours, name: "shapes" }, { clock })
+    const name = "validatingwebhookconfiguration kubereel-colours"
+    await eventually(() =>
+      expect(troubles).toEqual([
+        `no module that runs has the webhooks of ${name}; if its module is gone, remove them with: kubectl delete ${name}`,
+      ]),
+    )
+    expect(sandbox.get(validating, "", "kubereel-colours")).toBeDefined()
+    vi.spyOn(ApiClient.prototype, "list").mockRejectedValue(new Error("forbidden"))
+    onTestFinished(() => void vi.restoreAllMocks())
+    await run({ ...colours, name: "sizes" }, { clock, admission: { ...loopback, prefix: "other" } })
+    await eventually(() => expect(troubles.join()).toContain("grant list on mutatingwebhookconfigurations."))
   })
 
   test("of functions that a controller has no more are removed, and those of other controllers stay", async () => {
