@@ -4,10 +4,12 @@
  * What is registered stays until {@link AdmissionServer.set} leaves it out, also when the process ends, in whatever way: then the failure policy of each
  * controller decides, until a process with the same prefix runs again. What others change of it is restored within ten minutes.
  */
+import { X509Certificate } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import { type ApiClient, pause, ResourceFinder, unlessNotFound } from "../../kube/index.ts"
 import { parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
+import { BackOff, type BackOffPolicy } from "../../runtime/index.ts"
 import {
   type AdmissionCall,
   type AdmissionTerms,
@@ -27,6 +29,8 @@ import { WebhookCertificate } from "./webhook-certificate.ts"
 interface AdmissionServerOptions {
   readonly client: ApiClient
   readonly clock: Clock
+  /** In [0, 1). Default: `Math.random`. */
+  readonly random?: (() => number) | undefined
   readonly address: WebhookAddress
   /** `owner`: of the controller. Returns the response of the review. */
   readonly answer: (
@@ -41,8 +45,12 @@ interface AdmissionServerOptions {
 
 /** ms between two looks at certificate and registrations, of which each is a request or two. */
 const checkMs = 600_000
-/** ms until a registration that has failed is tried again: its kind may be installed only then. */
-const retryMs = 2000
+/** Until what has failed is tried again: the kind of a controller may be installed only then, and a module is not ready before. */
+const retries: BackOffPolicy = { initialMs: 2000, maximumMs: 30_000, factor: 2, jitter: 0.5, resetAfterMs: checkMs }
+/** ms after the start at which configurations without a controller are looked for: modules that wait for credentials or other files are loaded by then. */
+const settledMs = 60_000
+/** ms before the end of a certificate at which the next one is shown in any case. */
+const lastMs = 86_400_000
 /** ms in which API servers learn of a new authority, before a certificate of it is shown to them. */
 const settleMs = 10_000
 
@@ -51,6 +59,8 @@ interface Entry {
   readonly owner: string
   readonly terms: AdmissionTerms
   isRegistered: boolean
+  /** The one that it was last registered with; `undefined`: it is to be registered. */
+  authority: string | undefined
 }
 
 export class AdmissionServer {
@@ -79,11 +89,13 @@ export class AdmissionServer {
     const made = new AdmissionServer(options)
     made.#server = await ReviewServer.start({
       ...options.address.listen,
+      clock: options.clock,
       certificate: made.#certificate.held,
       at: (path) => made.#at(path),
       onProblem: options.trouble,
     })
     void made.#follow()
+    void made.#reportLeft()
     return made
   }
 
@@ -116,7 +128,7 @@ export class AdmissionServer {
   }
 
   #put(owner: string, terms: AdmissionTerms): void {
-    this.#entries.set(terms.controller, { owner, terms, isRegistered: false })
+    this.#entries.set(terms.controller, { owner, terms, isRegistered: false, authority: undefined })
   }
 
   #at(path: string): ((request: ReviewRequest) => Promise<object>) | undefined {
@@ -128,15 +140,22 @@ export class AdmissionServer {
 
   /** Never rejects. */
   async #follow(): Promise<void> {
-    const { clock, trouble } = this.#options
+    const { clock, random = Math.random, trouble } = this.#options
     const { signal } = this.#stopping
+    const backOff = new BackOff(retries, random)
     let told = ""
     let shown: string | undefined
+    let checkedMs = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
       this.#wake = new AbortController()
       const problems: string[] = []
       const attempt = (what: string, work: () => Promise<void>): Promise<void> =>
         work().catch((error: unknown) => void problems.push(`${what}: ${messageOf(error)}`))
+      if (clock.monotonicMs() - checkedMs >= checkMs) {
+        checkedMs = clock.monotonicMs()
+        for (const entry of this.#entries.values()) entry.authority = undefined
+      }
+      // Each time: another replica may have renewed it, and a registration with the authority before would make what that one shows untrusted.
       await attempt("the certificate of the webhooks", async () => void (await this.#certificate.current()))
       const { held } = this.#certificate
       if (problems.length === 0) {
@@ -144,15 +163,55 @@ export class AdmissionServer {
         if (shown === undefined) this.#server?.replaceCertificate(held)
         shown ??= held.certificate
         for (const entry of [...this.#entries.values()])
-          await attempt(`webhooks of controller ${entry.terms.controller}`, () => this.#register(entry, held.authority))
-        if (held.certificate !== shown) await pause(clock, settleMs, signal)
-        if (held.certificate !== shown) this.#server?.replaceCertificate(held)
-        shown = held.certificate
+          if (entry.authority !== held.authority)
+            await attempt(`webhooks of controller ${entry.terms.controller}`, () =>
+              this.#register(entry, held.authority),
+            )
+        // One registration that fails for good, such as that of a kind that is gone, must not keep all webhooks at a certificate that ends.
+        if (held.certificate !== shown && (problems.length === 0 || this.#endsSoon(shown))) {
+          await pause(clock, settleMs, signal)
+          this.#server?.replaceCertificate(held)
+          shown = held.certificate
+        }
       }
       if (problems.join() !== told && !signal.aborted) for (const problem of problems) trouble(problem)
       told = problems.join()
-      await pause(clock, problems.length === 0 ? checkMs : retryMs, this.#wake.signal)
+      const untilCheckMs = checkedMs + checkMs - clock.monotonicMs()
+      if (problems.length === 0) backOff.reset()
+      const retryMs = problems.length === 0 ? checkMs : backOff.next(clock.monotonicMs())
+      await pause(clock, Math.min(untilCheckMs, retryMs), this.#wake.signal)
     }
+  }
+
+  /** Names once what was registered for controllers that are not here any more: nobody else removes it, and `Fail` refuses writes for it. Never rejects. */
+  async #reportLeft(): Promise<void> {
+    const { client, clock, trouble } = this.#options
+    const { signal } = this.#stopping
+    await pause(clock, settledMs, signal)
+    const labelSelector = `app.kubernetes.io/managed-by=kubereel,app.kubernetes.io/instance=${this.#prefix}`
+    for (const kind of Object.values(configurationKinds)) {
+      if (signal.aborted) return
+      const resource = kind.gvk.kind.toLowerCase()
+      try {
+        const { items } = await client.list(kind, { labelSelector, signal })
+        const known = new Set([...this.#entries.keys()].map((name) => configurationName(this.#prefix, name)))
+        for (const { metadata } of items)
+          if (!known.has(metadata.name))
+            trouble(
+              `no module that runs has the webhooks of ${resource} ${metadata.name}; if its module is gone, remove them with: kubectl delete ${resource} ${metadata.name}`,
+            )
+      } catch (error) {
+        if (!signal.aborted)
+          trouble(
+            `webhooks of modules that are gone cannot be looked for (${messageOf(error)}); grant list on ${kind.plural}.${kind.gvk.group}, or see: kubectl get ${resource} -l ${labelSelector}`,
+          )
+      }
+    }
+  }
+
+  #endsSoon(certificate: string): boolean {
+    const endMs = new X509Certificate(certificate).validToDate.getTime()
+    return endMs - this.#options.clock.wallMicros() / 1000 < lastMs
   }
 
   /** Applies the configurations of a controller, and removes those of functions that it does not have any more. */
@@ -177,6 +236,7 @@ export class AdmissionServer {
       await client.patch(definitions, { name }, "merge", { spec: { conversion } }, { fieldManager: this.#prefix })
     }
     entry.isRegistered = true
+    entry.authority = authority
     if (calls.length === 0 && this.#entries.get(controller) === entry) this.#entries.delete(controller)
   }
 

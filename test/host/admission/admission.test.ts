@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { connect } from "node:tls"
 import fc from "fast-check"
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
 import { AdmissionServer } from "../../../src/host/admission/admission-server.ts"
 import { makeServerCertificate } from "../../../src/host/admission/certificate.ts"
@@ -56,6 +56,17 @@ const filesOf = (host: string): Files => {
 
 const encoded = (files: Files) =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString("base64")]))
+
+/** The certificate that the webhooks of controller colours show. */
+const shownBy = (cluster: Sandbox): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const configuration = JSON.stringify(cluster.get(validating, "", "kubereel-colours"))
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(configuration)?.[1])
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    }).on("error", reject)
+  })
 
 const loopback = { listen: { address: "127.0.0.1", port: 0 }, host: "127.0.0.1" }
 
@@ -215,6 +226,25 @@ describe("A controller that validates", { timeout: patient(20_000) }, () => {
     await create("a", { colour: "red" })
   })
 
+  test("answers what it was asked before its process ends", async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: judged, resolve: judge } = Promise.withResolvers<void>()
+    const running = await run({
+      ...colours,
+      validate: async () => {
+        ask()
+        await judged
+        return undefined
+      },
+    })
+    const created = create("a")
+    await asked
+    const closed = running.close()
+    judge()
+    await created
+    await closed
+  })
+
   test("is asked only about what its selection, its operations and its conditions say", async () => {
     await run({
       ...colours,
@@ -362,6 +392,66 @@ ${authority}`),
     })
     expect(configuration()).not.toBe(before)
     await expect(create("a", { colour: "red" })).rejects.toThrow("red is not allowed")
+  })
+
+  test("are tried again ever more rarely, only those that failed, and a new certificate waits for them", async () => {
+    const pauses: number[] = []
+    let offsetMicros = -70 * 86_400_000_000
+    const clock: Clock = {
+      ...systemClock,
+      wallMicros: () => systemClock.wallMicros() + offsetMicros,
+      after: (ms, action) => {
+        pauses.push(Math.round(ms))
+        return systemClock.after(Math.min(ms, 20), action)
+      },
+    }
+    const failing = new Set(["kubereel-shapes"])
+    const applied: string[] = []
+    const apply = client.apply.bind(client)
+    vi.spyOn(client, "apply").mockImplementation((kind, target, ...rest) => {
+      applied.push(target.name)
+      return failing.has(target.name) ? Promise.reject(new Error("not now")) : apply(kind, target, ...rest)
+    })
+    await using server = await AdmissionServer.start({
+      ...{ client, clock, address: loopback, random: () => 0, trouble: (detail) => troubles.push(detail) },
+      answer: async () => ({ allowed: true }),
+    })
+    const named = (name: string) => admissionTermsOf(defineController({ ...colours, name }) as never) ?? []
+    server.set("module", [named("colours"), named("shapes")].flat())
+    await eventually(() =>
+      expect(pauses.filter((ms) => ms < 60_000).slice(0, 6)).toEqual([2, 4, 8, 16, 30, 30].map((s) => s * 1000)),
+    )
+    expect(server.missing).toEqual(["shapes"])
+    expect(applied.filter((name) => name === "kubereel-colours")).toHaveLength(1)
+    expect(troubles).toEqual(["webhooks of controller shapes: not now"])
+    failing.clear()
+    await eventually(() => expect(server.missing).toEqual([]))
+    const before = await shownBy(sandbox)
+    failing.add("kubereel-shapes")
+    offsetMicros = 0
+    const tried = applied.length
+    await eventually(() => expect(applied.length).toBeGreaterThan(tried + 4))
+    expect(await shownBy(sandbox)).toBe(before)
+    failing.clear()
+    await eventually(async () => expect(await shownBy(sandbox)).not.toBe(before))
+  })
+
+  test("of modules that went while the host was down are named with what removes them, and stay", async () => {
+    const first = await run(colours)
+    await first.close()
+    const clock: Clock = { ...systemClock, after: (ms, action) => systemClock.after(Math.min(ms, 300), action) }
+    await run({ ...colours, name: "shapes" }, { clock })
+    const name = "validatingwebhookconfiguration kubereel-colours"
+    await eventually(() =>
+      expect(troubles).toEqual([
+        `no module that runs has the webhooks of ${name}; if its module is gone, remove them with: kubectl delete ${name}`,
+      ]),
+    )
+    expect(sandbox.get(validating, "", "kubereel-colours")).toBeDefined()
+    vi.spyOn(ApiClient.prototype, "list").mockRejectedValue(new Error("forbidden"))
+    onTestFinished(() => void vi.restoreAllMocks())
+    await run({ ...colours, name: "sizes" }, { clock, admission: { ...loopback, prefix: "other" } })
+    await eventually(() => expect(troubles.join()).toContain("grant list on mutatingwebhookconfigurations."))
   })
 
   test("of functions that a controller has no more are removed, and those of other controllers stay", async () => {
