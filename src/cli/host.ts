@@ -316,6 +316,8 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   await followed.start()
   await stop.happened
   say("ending")
+  // While the scripts are there that answer.
+  await webhooks?.[Symbol.asyncDispose]()
   return exitCodes.ok
 }
 

@@ -120,8 +120,9 @@ export class AdmissionServer {
     this.#wake.abort()
   }
 
-  /** Stops serving. What is registered stays. */
+  /** Stops serving. What is registered stays. A second call has no effect. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
     this.#wake.abort()
     await this.#server?.close()

@@ -71,8 +71,11 @@ export const webhookRulesOf = async (
     const terms = admissionTermsOf(controller)
     if (terms === undefined) continue
     // Each is applied or, if the controller has no such function any more, removed.
-    for (const kind of Object.values(configurationKinds))
+    for (const kind of Object.values(configurationKinds)) {
       allow(kind, configurationName(prefix, terms.controller), ["create", "patch", "delete"])
+      // Those of modules that are gone are named to the operator.
+      rights.allow(undefined, { apiGroups: [kind.gvk.group], resources: [kind.plural], verbs: ["list"] })
+    }
     if (terms.calls.includes("convert")) {
       const { gvk, plural } = await kindOf(controller.for.kind)
       allow(definitions, `${plural}.${gvk.group}`, ["patch"])
