@@ -48,7 +48,7 @@ test("types of the built-in kinds describe objects and refuse wrong ones, also i
     paths: { "kubereel/host": [join(root, "src/library/host.ts")], "kubereel/kinds": [join(folder, "kinds.d.ts")] },
     ...{ incremental: false, tsBuildInfoFile: null },
   }
-  const include = ["*.ts", join(root, "src/webassembly.d.ts")]
+  const include = ["*.ts", join(root, "src/**/*.d.ts")]
   const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include, exclude: [] }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))

@@ -124,7 +124,7 @@ describe("reel crd types", () => {
       typeRoots: [join(root, "node_modules/@types")],
       paths: { "kubereel/host": [join(root, "src/library/host.ts")] },
     }
-    const include = ["*.ts", join(root, "src/webassembly.d.ts")]
+    const include = ["*.ts", join(root, "src/**/*.d.ts")]
     const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include, exclude: [] }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
