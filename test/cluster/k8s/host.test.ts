@@ -197,7 +197,9 @@ test("each module reconciles as its account, and nothing is forbidden", async ()
     const object = await kubectlJson(cluster, "get", "configmap", "first", "-n", work)
     return textAt(object, "metadata", "labels", "seen") === "yes" ? true : undefined
   })
-  await container.until(async () => (/"message":"\w+ first[^"]*","module":"odd"/.test(container.log) ? true : undefined))
+  await container.until(async () =>
+    /"message":"\w+ first[^"]*","module":"odd"/.test(container.log) ? true : undefined,
+  )
   expect(container.log).not.toMatch(/forbidden|not run|refused/i)
   expect((await container.terminate()).code, container.log).toBe(0)
 
