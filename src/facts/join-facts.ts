@@ -1,8 +1,8 @@
 /**
  * Joins the files of a cluster and a day that is over into one.
  *
- * Guarantee: by {@link factsIn}, each change is in exactly one file at every moment, whoever is killed and however many join at once. The joined file is the
- * commit: with it, all that were there no longer count, and then they are removed. Its rows are those of all files up to its last change, so of two that join at
+ * Guarantee: by {@link factsIn}, each change is in exactly one file at every moment, also if a process is killed, or several join at once. The joined file is the
+ * commit: once it is there, the files before it no longer count, and they are removed. Its rows are those of all files up to its last change, so of two that join at
  * once, one wrote a part of the other's, which no longer counts either. Engines that do not know names of files see changes twice between the two steps.
  *
  * Memory: a file that is read, a row group, and the joined file.

@@ -160,7 +160,7 @@ export class AdmissionServer {
       await attempt("the certificate of the webhooks", async () => void (await this.#certificate.current()))
       const { held } = this.#certificate
       if (problems.length === 0) {
-        // Nobody trusts the one that was made at the start, unless it is this one.
+        // No registration has the authority of the certificate that was made at the start, unless that is this one.
         if (shown === undefined) this.#server?.replaceCertificate(held)
         shown ??= held.certificate
         for (const entry of [...this.#entries.values()])
@@ -184,7 +184,7 @@ export class AdmissionServer {
     }
   }
 
-  /** Names once what was registered for controllers that are not here any more: nobody else removes it, and `Fail` refuses writes for it. Never rejects. */
+  /** Reports once the registrations of controllers that are not here any more: they stay until an operator removes them, and with `Fail` they refuse writes. Never rejects. */
   async #reportLeft(): Promise<void> {
     const { client, clock, trouble } = this.#options
     const { signal } = this.#stopping
